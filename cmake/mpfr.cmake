@@ -1,0 +1,10 @@
+# Target MPFR::MPFR where MPFR is found; it has no CMake package of its own.
+find_path(ROPE_MPFR_INCLUDE_DIR mpfr.h)
+find_library(ROPE_MPFR_LIBRARY mpfr)
+find_library(ROPE_GMP_LIBRARY gmp)
+mark_as_advanced(ROPE_MPFR_INCLUDE_DIR ROPE_MPFR_LIBRARY ROPE_GMP_LIBRARY)
+if(ROPE_MPFR_INCLUDE_DIR AND ROPE_MPFR_LIBRARY AND ROPE_GMP_LIBRARY AND NOT TARGET MPFR::MPFR)
+  add_library(MPFR::MPFR INTERFACE IMPORTED)
+  target_include_directories(MPFR::MPFR INTERFACE "${ROPE_MPFR_INCLUDE_DIR}")
+  target_link_libraries(MPFR::MPFR INTERFACE "${ROPE_MPFR_LIBRARY}" "${ROPE_GMP_LIBRARY}")
+endif()

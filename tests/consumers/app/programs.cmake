@@ -1,0 +1,10 @@
+# The same two programs in each way to depend on rope.
+add_executable(app_core "${CMAKE_CURRENT_LIST_DIR}/core.cpp")
+target_link_libraries(app_core PRIVATE rope::core)
+if(WITH_EIGEN)
+  add_executable(app_eigen "${CMAKE_CURRENT_LIST_DIR}/eigen.cpp" "${CMAKE_CURRENT_LIST_DIR}/eigen_key.cpp")
+  target_link_libraries(app_eigen PRIVATE rope::rope)
+endif()
+if(MISSPELT)
+  target_link_libraries(app_core PRIVATE rope::cor)
+endif()
