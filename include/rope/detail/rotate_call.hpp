@@ -1,0 +1,174 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "rope/detail/finite.hpp"
+#include "rope/detail/kernels.hpp"
+#include "rope/detail/rotate_check.hpp"
+#include "rope/detail/rotate_work.hpp"
+#include "rope/detail/unit.hpp"
+#include "rope/error.hpp"
+#include "rope/pairing.hpp"
+#include "rope/positions.hpp"
+#include "rope/rotate_options.hpp"
+#include "rope/scalar.hpp"
+#include "rope/table_concept.hpp"
+#include "rope/view.hpp"
+
+namespace rope::detail {
+
+enum class Direction : unsigned char { forward, inverse, transpose };
+
+/// What the rows of a table are multiplied by to give the rows of a direction.
+template <class C>
+struct RowScale {
+  C cos;
+  C sin;
+};
+
+/// The element type of a view that is written.
+template <class T>
+concept Mutable = Element<T> && !std::is_const_v<T>;
+
+/// The element type of a view that is read into one of T.
+template <class In, class T>
+concept ReadableAs = std::same_as<std::remove_const_t<In>, T>;
+
+inline namespace ROPE_DETAIL_UNIT {
+
+template <Direction direction, class C>
+RowScale<C> row_scale(double magnitude) noexcept {
+  if constexpr (direction == Direction::forward) {
+    return {1, 1};
+  } else if constexpr (direction == Direction::transpose) {
+    return {1, -1};
+  } else {
+    const C inverse_square = static_cast<C>(1 / (magnitude * magnitude));
+    return {inverse_square, -inverse_square};
+  }
+}
+
+template <Direction direction, class C>
+Status check_magnitude(const char* who, double magnitude) noexcept {
+  if constexpr (direction == Direction::inverse) {
+    const auto scale = static_cast<double>(row_scale<direction, C>(magnitude).cos);
+    if (!is_finite(scale) || scale == 0) [[unlikely]] {
+      return failure(ErrorKind::invalid_argument,
+                     "%s: the table's magnitude is %g, and 1 over its square is no usable number",
+                     who, magnitude);
+    }
+  }
+  return {};
+}
+
+inline Status check_pairing(const char* who, Pairing pairing) noexcept {
+  if (!is_valid(pairing)) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: pairing has the value %d, which names no pairing", who,
+                   static_cast<int>(pairing));
+  }
+  return {};
+}
+
+/// Everything that can be wrong with a call, for one view and its output.
+template <Direction direction, class T, Table X>
+Status check_call(const char* who, View<const T> in, View<T> out, const X& table,
+                  const Positions* positions, std::int64_t first_dim) noexcept {
+  static_assert(Element<T>,
+                "rope::element_traits must say how elements of this type are computed with");
+  static_assert(std::same_as<typename X::value_type, compute_type_t<T>>,
+                "the table's entries must be of the element's compute type: float, or double for "
+                "double data");
+  if (Status status = check_magnitude<direction, typename X::value_type>(who, table.magnitude());
+      !status.ok()) [[unlikely]] {
+    return status;
+  }
+  return check_rotation(who, in, out, table, positions, first_dim);
+}
+
+/// Rotates what check_call() found fine.
+template <Direction direction, Pairing pairing, class T, Table X>
+void rotate_checked(View<const T> in, View<T> out, const X& table, const Positions* positions,
+                    std::int64_t first_dim) noexcept {
+  if (in.empty()) {
+    return;
+  }
+  const auto scale = row_scale<direction, typename X::value_type>(table.magnitude());
+  const RotateWork<T, X> work{in.data(), out.data(), in.layout(), out.layout(), &table,
+                              positions, first_dim,  scale.cos,   scale.sin};
+  rotate_tokens<pairing>(work, 0, in.batch() * in.tokens());
+}
+
+/// One view, with the pairing known at compile time.
+template <Direction direction, Pairing pairing, class T, Table X>
+void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
+                const Positions* positions, const RotateOptions& options) {
+  static_assert(is_valid(pairing));
+  require(check_call<direction>(who, in, out, table, positions, options.first_dim));
+  rotate_checked<direction, pairing>(in, out, table, positions, options.first_dim);
+}
+
+/// One view, with the pairing known at run time.
+template <Direction direction, class T, Table X>
+void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
+                const Positions* positions, const PairingOptions& options) {
+  require(check_pairing(who, options.pairing));
+  const RotateOptions rest{.first_dim = options.first_dim};
+  if (options.pairing.value() == Pairing::interleaved) {
+    rotate_one<direction, Pairing::interleaved>(who, in, out, table, positions, rest);
+  } else {
+    rotate_one<direction, Pairing::half_split>(who, in, out, table, positions, rest);
+  }
+}
+
+/// All that can be wrong with rotating q and k.
+template <class T, Table X>
+Status check_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+                  std::int64_t first_dim) noexcept {
+  if (q.batch() != k.batch() || q.tokens() != k.tokens()) [[unlikely]] {
+    return failure(
+        ErrorKind::invalid_argument,
+        "rope::rotate_qk: q has batch %lld and tokens %lld, but k has batch %lld and tokens %lld",
+        static_cast<long long>(q.batch()), static_cast<long long>(q.tokens()),
+        static_cast<long long>(k.batch()), static_cast<long long>(k.tokens()));
+  }
+  if (Status status = check_call<Direction::forward, T>("rope::rotate_qk: q", q, q, table,
+                                                        positions, first_dim);
+      !status.ok()) [[unlikely]] {
+    return status;
+  }
+  if (Status status = check_call<Direction::forward, T>("rope::rotate_qk: k", k, k, table,
+                                                        positions, first_dim);
+      !status.ok()) [[unlikely]] {
+    return status;
+  }
+  return check_disjoint<T>("rope::rotate_qk", "q and k", q, k);
+}
+
+/// q and k, with the pairing known at compile time.
+template <Pairing pairing, class T, Table X>
+void rotate_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+                 const RotateOptions& options) {
+  static_assert(is_valid(pairing));
+  require(check_both(q, k, table, positions, options.first_dim));
+  rotate_checked<Direction::forward, pairing, T>(q, q, table, positions, options.first_dim);
+  rotate_checked<Direction::forward, pairing, T>(k, k, table, positions, options.first_dim);
+}
+
+/// q and k, with the pairing known at run time.
+template <class T, Table X>
+void rotate_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+                 const PairingOptions& options) {
+  require(check_pairing("rope::rotate_qk", options.pairing));
+  const RotateOptions rest{.first_dim = options.first_dim};
+  if (options.pairing.value() == Pairing::interleaved) {
+    rotate_both<Pairing::interleaved>(q, k, table, positions, rest);
+  } else {
+    rotate_both<Pairing::half_split>(q, k, table, positions, rest);
+  }
+}
+
+}  // namespace ROPE_DETAIL_UNIT
+}  // namespace rope::detail

@@ -1,0 +1,201 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "rope/detail/finite.hpp"
+#include "rope/detail/layout.hpp"
+#include "rope/detail/overlap.hpp"
+#include "rope/detail/unit.hpp"
+#include "rope/error.hpp"
+#include "rope/positions.hpp"
+#include "rope/table_concept.hpp"
+#include "rope/view.hpp"
+
+namespace rope::detail::inline ROPE_DETAIL_UNIT {
+
+ROPE_DETAIL_COLD inline Status position_failure(const char* who, std::int64_t position,
+                                                std::int64_t batch, std::int64_t token,
+                                                std::int64_t rows) noexcept {
+  return failure(ErrorKind::out_of_range,
+                 "%s: positions: the position %lld of batch row %lld, token %lld is outside the "
+                 "table's rows 0 .. %lld",
+                 who, static_cast<long long>(position), static_cast<long long>(batch),
+                 static_cast<long long>(token), static_cast<long long>(rows - 1));
+}
+
+/// Checks `tokens` consecutive positions from `start` on, for one batch row.
+inline Status check_run(const char* who, std::int64_t start, std::int64_t batch,
+                        std::int64_t tokens, std::int64_t rows) noexcept {
+  if (start < 0) [[unlikely]] {
+    return position_failure(who, start, batch, 0, rows);
+  }
+  if (tokens > 0 && start > rows - tokens) [[unlikely]] {
+    return failure(ErrorKind::out_of_range,
+                   "%s: positions: %lld tokens from position %lld on in batch row %lld end outside "
+                   "the table's rows 0 .. %lld",
+                   who, static_cast<long long>(tokens), static_cast<long long>(start),
+                   static_cast<long long>(batch), static_cast<long long>(rows - 1));
+  }
+  return {};
+}
+
+inline Status check_position_list(const char* who, const Positions& positions, const Layout& layout,
+                                  std::int64_t rows) noexcept {
+  const PositionShape& shape = positions.shape();
+  const std::int64_t batch = layout.extent[0];
+  const std::int64_t tokens = layout.extent[1];
+  if (shape.tokens() != tokens || (shape.has_batch() && shape.batch() != batch)) [[unlikely]] {
+    if (shape.has_batch()) {
+      return failure(ErrorKind::invalid_argument,
+                     "%s: positions have the shape [%lld, %lld] (batch, tokens), but the view has "
+                     "batch %lld and tokens %lld",
+                     who, static_cast<long long>(shape.batch()),
+                     static_cast<long long>(shape.tokens()), static_cast<long long>(batch),
+                     static_cast<long long>(tokens));
+    }
+    return failure(ErrorKind::invalid_argument,
+                   "%s: positions have the shape [%lld] (tokens), but the view has tokens %lld",
+                   who, static_cast<long long>(shape.tokens()), static_cast<long long>(tokens));
+  }
+  const std::int64_t listed = shape.has_batch() ? batch * tokens : tokens;
+  for (std::int64_t i = 0; i < listed; ++i) {
+    const std::int64_t position = positions.id(i);
+    if (position < 0 || position >= rows) [[unlikely]] {
+      return position_failure(who, position, i / tokens, i % tokens, rows);
+    }
+  }
+  return {};
+}
+
+inline Status check_positions(const char* who, const Positions& positions, const Layout& layout,
+                              std::int64_t rows) noexcept {
+  const std::int64_t batch = layout.extent[0];
+  const std::int64_t tokens = layout.extent[1];
+  switch (positions.kind()) {
+    case Positions::Kind::from:
+      return check_run(who, positions.start(), 0, tokens, rows);
+    case Positions::Kind::from_each:
+      if (positions.starts() >= 0 && positions.starts() != batch) [[unlikely]] {
+        return failure(ErrorKind::invalid_argument,
+                       "%s: positions have %lld starts, but the view has batch %lld", who,
+                       static_cast<long long>(positions.starts()), static_cast<long long>(batch));
+      }
+      for (std::int64_t b = 0; b < batch; ++b) {
+        if (Status status = check_run(who, positions.id(b), b, tokens, rows); !status.ok())
+            [[unlikely]] {
+          return status;
+        }
+      }
+      return {};
+    case Positions::Kind::at:
+      break;
+  }
+  return check_position_list(who, positions, layout, rows);
+}
+
+/// Checks a table that has a row for each token.
+inline Status check_token_table(const char* who, const Layout& layout, std::int64_t batch,
+                                std::int64_t tokens) noexcept {
+  if (tokens != layout.extent[1] || (batch != 1 && batch != layout.extent[0])) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: the table has rows for [%lld, %lld] (batch or 1, tokens), but the view has "
+                   "batch %lld and tokens %lld",
+                   who, static_cast<long long>(batch), static_cast<long long>(tokens),
+                   static_cast<long long>(layout.extent[0]),
+                   static_cast<long long>(layout.extent[1]));
+  }
+  return {};
+}
+
+/// Checks that the table's rows fit the heads of the view, and the rotated part the head.
+inline Status check_placement(const char* who, const Layout& layout, std::int64_t table_heads,
+                              std::int64_t pairs, std::int64_t first_dim) noexcept {
+  if (table_heads != 1 && table_heads != layout.extent[2]) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: the table has rows for each of %lld heads, but the view has %lld heads",
+                   who, static_cast<long long>(table_heads),
+                   static_cast<long long>(layout.extent[2]));
+  }
+  const std::int64_t dim = layout.extent[3];
+  if (first_dim < 0 || pairs > dim / 2 || first_dim > dim - 2 * pairs) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: the rotated part, %lld dims (2 for each pair of the table) from first_dim "
+                   "%lld on, is not within the "
+                   "view's %lld dims",
+                   who, static_cast<long long>(2 * pairs), static_cast<long long>(first_dim),
+                   static_cast<long long>(dim));
+  }
+  return {};
+}
+
+/// Checks a view that is written.
+inline Status check_output(const char* who, const Layout& layout) noexcept {
+  if (!is_empty(layout) && overlaps_itself(layout)) [[unlikely]] {
+    return failure(
+        ErrorKind::invalid_argument,
+        "%s: the written view of strides [%lld, %lld, %lld, %lld] (batch, tokens, heads, dim) has "
+        "the same element "
+        "at several indices",
+        who, static_cast<long long>(layout.stride[0]), static_cast<long long>(layout.stride[1]),
+        static_cast<long long>(layout.stride[2]), static_cast<long long>(layout.stride[3]));
+  }
+  return {};
+}
+
+inline Status check_shapes_equal(const char* who, const Layout& in, const Layout& out) noexcept {
+  for (int axis = 0; axis < 4; ++axis) {
+    if (in.extent[axis] != out.extent[axis]) [[unlikely]] {
+      return failure(ErrorKind::invalid_argument, "%s: in has %s %lld, but out has %lld", who,
+                     axis_name(axis), static_cast<long long>(in.extent[axis]),
+                     static_cast<long long>(out.extent[axis]));
+    }
+  }
+  return {};
+}
+
+/// Checks that two views share no element.
+template <class T>
+Status check_disjoint(const char* who, const char* names, View<const T> a,
+                      View<const T> b) noexcept {
+  if (!a.empty() && !b.empty() &&
+      share_memory(reinterpret_cast<std::uintptr_t>(a.data()), a.layout(),
+                   reinterpret_cast<std::uintptr_t>(b.data()), b.layout(), sizeof(T)))
+      [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: %s share elements", who, names);
+  }
+  return {};
+}
+
+/// All that can be wrong with a rotation of `in` into `out`; `positions` is null for a table
+/// addressed by token.
+template <class T, Table X>
+Status check_rotation(const char* who, View<const T> in, View<T> out, const X& table,
+                      const Positions* positions, std::int64_t first_dim) noexcept {
+  const Layout& layout = in.layout();
+  if (Status status = check_shapes_equal(who, layout, out.layout()); !status.ok()) [[unlikely]] {
+    return status;
+  }
+  if (Status status = check_placement(who, layout, table.heads(), table.pairs(), first_dim);
+      !status.ok()) [[unlikely]] {
+    return status;
+  }
+  if constexpr (X::addressing == RowAddressing::position) {
+    if (Status status = check_positions(who, *positions, layout, table.rows()); !status.ok())
+        [[unlikely]] {
+      return status;
+    }
+  } else {
+    if (Status status = check_token_table(who, layout, table.batch(), table.tokens()); !status.ok())
+        [[unlikely]] {
+      return status;
+    }
+  }
+  if (Status status = check_output(who, out.layout()); !status.ok()) [[unlikely]] {
+    return status;
+  }
+  const bool in_place = in.data() == out.data() && layout == out.layout();
+  return in_place ? Status() : check_disjoint<T>(who, "in and out", in, out);
+}
+
+}  // namespace rope::detail::inline ROPE_DETAIL_UNIT
