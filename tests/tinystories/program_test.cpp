@@ -1,0 +1,235 @@
+// The tinystories program as its user sees it, on models made from scratch.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tinystories/reference.hpp"
+#include "tinystories/small_model.hpp"
+
+namespace {
+
+using rope_test::contains;
+using rope_test::file_bytes;
+using rope_test::reference_story;
+using rope_test::small_tokenizer;
+using rope_test::SmallModel;
+using rope_test::with_random_weights;
+using rope_test::workspace;
+
+struct Outcome {
+  int status;  // -1 if it was ended by a signal
+  std::string out;
+  std::string error;
+};
+
+Outcome run(std::vector<std::string> arguments) {
+  const std::string out = workspace().path("stdout");
+  const std::string error = workspace().path("stderr");
+  arguments.insert(arguments.begin(), ROPE_TEST_TINYSTORIES);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  REQUIRE(posix_spawn_file_actions_init(&actions) == 0);
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  REQUIRE(posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), flags, 0600) == 0);
+  REQUIRE(posix_spawn_file_actions_addopen(&actions, 2, error.c_str(), flags, 0600) == 0);
+  pid_t child = 0;
+  REQUIRE(posix_spawn(&child, pointers[0], &actions, nullptr, pointers.data(), environ) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_bytes(out), file_bytes(error)};
+}
+
+std::string tokenizer_file() {
+  return workspace().file("tokenizer.bin", small_tokenizer().bytes());
+}
+
+std::string model_file(const SmallModel& model) {
+  return workspace().file("model.bin", model.bytes());
+}
+
+/// The text for these options, from a run that must succeed.
+std::string story(const SmallModel& model, const std::vector<std::string>& options) {
+  std::vector<std::string> arguments{model_file(model), tokenizer_file()};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const Outcome outcome = run(arguments);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.error, contains("tokens per second\n"));
+  return outcome.out;
+}
+
+/// The run must fail with one line on stderr that starts with the file, and no text.
+std::string refusal(const std::string& culprit, const std::vector<std::string>& arguments) {
+  const Outcome outcome = run(arguments);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.out.empty());
+  CHECK(std::count(outcome.error.begin(), outcome.error.end(), '\n') == 1);
+  CHECK(outcome.error.substr(0, culprit.size() + 15) == "tinystories: " + culprit + ": ");
+  return outcome.error;
+}
+
+}  // namespace
+
+TEST_CASE("the program tells what plain loops tell") {
+  const auto [heads, kv_heads, shared] =
+      GENERATE(table<int, int, bool>({{4, 2, true}, {4, 2, false}, {4, 4, true}, {8, 1, true}}));
+  SmallModel model;
+  model.heads = heads;
+  model.kv_heads = kv_heads;
+  model.shared_classifier = shared;
+  model = with_random_weights(model, static_cast<unsigned>(10 * heads + kv_heads));
+  const std::string prompts[] = {"", "the cat",
+                                 "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x99\x82 \xFF\x80 end",
+                                 "aab aba", "--steps"};
+  bool rotation_matters = false;
+  for (const std::string& prompt : prompts) {
+    for (const int steps : {1, 5, 32}) {
+      CAPTURE(heads, kv_heads, shared, prompt, steps);
+      const auto expected = reference_story(model, small_tokenizer(), prompt, steps);
+      REQUIRE(expected.margin > 1e-4);  // else rounding may decide: take another seed
+      rotation_matters |=
+          reference_story(model, small_tokenizer(), prompt, steps, false).text != expected.text;
+      for (const char* pairing : {"interleaved", "half_split"}) {
+        CAPTURE(pairing);
+        CHECK(story(model, {"--prompt", prompt, "--steps", std::to_string(steps), "--pairing",
+                            pairing}) == expected.text);
+      }
+    }
+  }
+  CHECK(rotation_matters);
+}
+
+TEST_CASE("positions are counted with those of the prompt") {
+  SmallModel model;
+  model.positions = 300;
+  model = with_random_weights(model, 21);
+  const auto told = [&](const std::string& prompt, int steps) {
+    return reference_story(model, small_tokenizer(), prompt, steps).text;
+  };
+  // 256 if not given.
+  CHECK(story(model, {}) == told("", 256));
+  CHECK(story(model, {}) != told("", 257));
+  CHECK(story(model, {"--steps", "300"}) == told("", 300));
+  // The start, the space, and the z's with no token of their own: n + 2 tokens.
+  CHECK(story(model, {"--prompt", std::string(9, 'z'), "--steps", "7"}) ==
+        std::string(6, 'z') + "\n");
+  CHECK(story(model, {"--prompt", std::string(298, 'z'), "--steps", "300"}) ==
+        told(std::string(298, 'z'), 300));
+  CHECK(story(model, {"--prompt", std::string(5000, 'z'), "--steps", "300"}) ==
+        std::string(299, 'z') + "\n");
+
+  // A model with room for less has that as its default.
+  SmallModel shorter;
+  shorter.positions = 20;
+  shorter = with_random_weights(shorter, 22);
+  CHECK(story(shorter, {}) == reference_story(shorter, small_tokenizer(), "", 20).text);
+  CHECK_THAT(refusal(model_file(shorter), {model_file(shorter), tokenizer_file(), "--steps", "21"}),
+             contains("--steps 21 is more than the model's seq_len of 20"));
+}
+
+TEST_CASE("the first of the largest logits wins, and the start token ends the text") {
+  // All weights 0 but the embedding and the norm, so that every logit is its classifier row's sum.
+  SmallModel model;
+  model.shared_classifier = false;
+  const auto counts = model.counts();
+  std::size_t floats = 0;
+  for (const std::int32_t count : counts) floats += static_cast<std::size_t>(count);
+  model.weights.assign(floats, 0.0F);
+  const auto dim = static_cast<std::size_t>(model.dim);
+  std::fill_n(model.weights.begin(), counts[0], 1.0F);
+  const std::size_t classifier = floats - static_cast<std::size_t>(counts[12]);
+  std::fill_n(model.weights.begin() + static_cast<std::ptrdiff_t>(
+                                          classifier - static_cast<std::size_t>(counts[11]) - dim),
+              dim, 1.0F);
+  CHECK(story(model, {"--steps", "2"}) == "<unk><unk>\n");  // all are equal
+  const auto favour = [&](std::size_t token, float value) {
+    model.weights[classifier + token * dim] = value;
+  };
+  favour(3 + 'x', 1);
+  favour(3 + 'y', 1);
+  CHECK(story(model, {"--steps", "3"}) == "xxx\n");
+  favour(3, 2);
+  CHECK(story(model, {"--steps", "2"}) == std::string("\0\0\n", 3));
+  favour(1, 3);
+  CHECK(story(model, {"--steps", "9"}) == "\n");
+  CHECK(story(model, {"--steps", "9", "--prompt", "the"}) == "the\n");
+}
+
+TEST_CASE("files that are not whole are refused in one line") {
+  const SmallModel model = with_random_weights(SmallModel{}, 23);
+  const std::string bytes = model.bytes();
+  const std::string vocabulary = small_tokenizer().bytes();
+  const auto refused_model = [&](const std::string& content) {
+    const std::string path = workspace().file("bad.bin", content);
+    return refusal(path, {path, tokenizer_file()});
+  };
+  const auto refused_tokenizer = [&](const std::string& content) {
+    const std::string path = workspace().file("bad.bin", content);
+    return refusal(path, {model_file(model), path});
+  };
+  for (const std::size_t cut : {0U, 1U, 27U, 28U, 29U, 1000U, 4096U, 20000U}) {
+    CAPTURE(cut);
+    CHECK_THAT(refused_model(bytes.substr(0, cut)), contains("truncated"));
+  }
+  for (const std::size_t cut : {0U, 3U, 4U, 5U, 12U, 100U, 2000U}) {
+    CAPTURE(cut);
+    CHECK_THAT(refused_tokenizer(vocabulary.substr(0, cut)), contains("truncated"));
+  }
+  CHECK_THAT(refused_model(bytes + '\0'), contains("too long"));
+  CHECK_THAT(refused_tokenizer(vocabulary + '\0'), contains("too long"));
+  CHECK_THAT(refused_model(vocabulary), contains("no model"));
+  CHECK_FALSE(refused_tokenizer(bytes).empty());
+  CHECK_THAT(refused_model(std::string(bytes.size(), '\x7F')), contains("no model"));
+  CHECK_FALSE(refused_model(std::string(bytes.size(), '\xFF')).empty());
+
+  const std::string missing = workspace().path("missing.bin");
+  CHECK_FALSE(refusal(missing, {missing, tokenizer_file()}).empty());
+  CHECK_FALSE(refusal(missing, {model_file(model), missing}).empty());
+}
+
+TEST_CASE("weights that are no numbers make no crash") {
+  SmallModel model = with_random_weights(SmallModel{}, 24);
+  std::fill(model.weights.begin(), model.weights.end(), -__builtin_nanf(""));
+  CHECK_FALSE(story(model, {"--steps", "4", "--prompt", "the cat"}).empty());
+}
+
+TEST_CASE("a command line that makes no sense shows the usage") {
+  const std::string model = model_file(with_random_weights(SmallModel{}, 25));
+  const std::string tokenizer = tokenizer_file();
+  const std::vector<std::string> wrong[] = {
+      {},
+      {model},
+      {model, tokenizer, tokenizer},
+      {model, tokenizer, "--temperature", "1"},
+      {model, tokenizer, "-n", "5"},
+      {model, tokenizer, "--prompt"},
+      {model, tokenizer, "--steps"},
+      {model, tokenizer, "--steps", ""},
+      {model, tokenizer, "--steps", "0"},
+      {model, tokenizer, "--steps", "-3"},
+      {model, tokenizer, "--steps", "5x"},
+      {model, tokenizer, "--steps", "99999999999999999999"},
+      {model, tokenizer, "--pairing"},
+      {model, tokenizer, "--pairing", "half"},
+  };
+  for (const auto& arguments : wrong) {
+    CAPTURE(arguments);
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.error, contains("usage: tinystories MODEL TOKENIZER"));
+  }
+  // Options may stand before the files.
+  CHECK(run({"--steps", "3", model, "--prompt", "z", tokenizer}).status == 0);
+}
