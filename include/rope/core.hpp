@@ -30,3 +30,4 @@
 #include "rope/table_view.hpp"
 #include "rope/version.hpp"
 #include "rope/view.hpp"
+#include "rope/weights.hpp"
