@@ -256,8 +256,7 @@ inline double round_to_double(UInt128 significand, int exponent, bool negative) 
 
 /// The correctly rounded a * b + c in round-to-nearest, on every machine: one instruction where the
 /// translation unit's baseline has it, else emulated. A NaN stays NaN, payload unspecified.
-template <class T>
-requires std::same_as<T, float> || std::same_as<T, double>
+template <std::floating_point T>
 [[gnu::always_inline]] inline T fused_multiply_add(T a, T b, T c) {
 #if ROPE_DETAIL_HAS_FMA
   if constexpr (std::same_as<T, float>) {

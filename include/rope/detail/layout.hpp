@@ -30,6 +30,18 @@ inline bool is_empty(const Layout& layout) noexcept {
          layout.extent[3] == 0;
 }
 
+/// Whether equal indices lead to equal elements, from the same start. The stride of an axis with
+/// one index, or of an empty view, is never walked.
+inline bool same_offsets(const Layout& a, const Layout& b) noexcept {
+  for (int axis = 0; axis < 4; ++axis) {
+    if (a.extent[axis] != b.extent[axis] ||
+        (a.extent[axis] > 1 && a.stride[axis] != b.stride[axis])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 inline Status check_extents(const char* who, const Layout& layout) noexcept {
   for (int axis = 0; axis < 4; ++axis) {
     if (layout.extent[axis] < 0) [[unlikely]] {

@@ -63,6 +63,10 @@ Status check_magnitude(const char* who, double magnitude) noexcept {
   return {};
 }
 
+inline RotateOptions without_pairing(const PairingOptions& options) noexcept {
+  return {.first_dim = options.first_dim};
+}
+
 inline Status check_pairing(const char* who, Pairing pairing) noexcept {
   if (!is_valid(pairing)) [[unlikely]] {
     return failure(ErrorKind::invalid_argument,
@@ -72,10 +76,10 @@ inline Status check_pairing(const char* who, Pairing pairing) noexcept {
   return {};
 }
 
-/// Everything that can be wrong with a call, for one view and its output.
+/// Everything that can be wrong with rotating one view, with the pairing known at compile time.
 template <Direction direction, class T, Table X>
-Status check_call(const char* who, View<const T> in, View<T> out, const X& table,
-                  const Positions* positions, std::int64_t first_dim) noexcept {
+Status check_one(const char* who, View<const T> in, View<T> out, const X& table,
+                 const Positions* positions, const RotateOptions& options) noexcept {
   static_assert(Element<T>,
                 "rope::element_traits must say how elements of this type are computed with");
   static_assert(std::same_as<typename X::value_type, compute_type_t<T>>,
@@ -85,10 +89,20 @@ Status check_call(const char* who, View<const T> in, View<T> out, const X& table
       !status.ok()) [[unlikely]] {
     return status;
   }
-  return check_rotation(who, in, out, table, positions, first_dim);
+  return check_rotation(who, in, out, table, positions, options.first_dim);
 }
 
-/// Rotates what check_call() found fine.
+/// Everything that can be wrong with rotating one view, with the pairing known at run time.
+template <Direction direction, class T, Table X>
+Status check_one(const char* who, View<const T> in, View<T> out, const X& table,
+                 const Positions* positions, const PairingOptions& options) noexcept {
+  if (Status status = check_pairing(who, options.pairing); !status.ok()) [[unlikely]] {
+    return status;
+  }
+  return check_one<direction, T>(who, in, out, table, positions, without_pairing(options));
+}
+
+/// Rotates what check_one() found fine.
 template <Direction direction, Pairing pairing, class T, Table X>
 void rotate_checked(View<const T> in, View<T> out, const X& table, const Positions* positions,
                     std::int64_t first_dim) noexcept {
@@ -106,7 +120,7 @@ template <Direction direction, Pairing pairing, class T, Table X>
 void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
                 const Positions* positions, const RotateOptions& options) {
   static_assert(is_valid(pairing));
-  require(check_call<direction>(who, in, out, table, positions, options.first_dim));
+  require(check_one<direction>(who, in, out, table, positions, options));
   rotate_checked<direction, pairing>(in, out, table, positions, options.first_dim);
 }
 
@@ -115,7 +129,7 @@ template <Direction direction, class T, Table X>
 void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
                 const Positions* positions, const PairingOptions& options) {
   require(check_pairing(who, options.pairing));
-  const RotateOptions rest{.first_dim = options.first_dim};
+  const RotateOptions rest = without_pairing(options);
   if (options.pairing.value() == Pairing::interleaved) {
     rotate_one<direction, Pairing::interleaved>(who, in, out, table, positions, rest);
   } else {
@@ -123,10 +137,10 @@ void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
   }
 }
 
-/// All that can be wrong with rotating q and k.
+/// All that can be wrong with rotating q and k, with the pairing known at compile time.
 template <class T, Table X>
 Status check_both(View<T> q, View<T> k, const X& table, const Positions* positions,
-                  std::int64_t first_dim) noexcept {
+                  const RotateOptions& options) noexcept {
   if (q.batch() != k.batch() || q.tokens() != k.tokens()) [[unlikely]] {
     return failure(
         ErrorKind::invalid_argument,
@@ -134,17 +148,28 @@ Status check_both(View<T> q, View<T> k, const X& table, const Positions* positio
         static_cast<long long>(q.batch()), static_cast<long long>(q.tokens()),
         static_cast<long long>(k.batch()), static_cast<long long>(k.tokens()));
   }
-  if (Status status = check_call<Direction::forward, T>("rope::rotate_qk: q", q, q, table,
-                                                        positions, first_dim);
+  if (Status status =
+          check_one<Direction::forward, T>("rope::rotate_qk: q", q, q, table, positions, options);
       !status.ok()) [[unlikely]] {
     return status;
   }
-  if (Status status = check_call<Direction::forward, T>("rope::rotate_qk: k", k, k, table,
-                                                        positions, first_dim);
+  if (Status status =
+          check_one<Direction::forward, T>("rope::rotate_qk: k", k, k, table, positions, options);
       !status.ok()) [[unlikely]] {
     return status;
   }
   return check_disjoint<T>("rope::rotate_qk", "q and k", q, k);
+}
+
+/// All that can be wrong with rotating q and k, with the pairing known at run time.
+template <class T, Table X>
+Status check_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+                  const PairingOptions& options) noexcept {
+  if (Status status = check_pairing("rope::rotate_qk", options.pairing); !status.ok())
+      [[unlikely]] {
+    return status;
+  }
+  return check_both(q, k, table, positions, without_pairing(options));
 }
 
 /// q and k, with the pairing known at compile time.
@@ -152,7 +177,7 @@ template <Pairing pairing, class T, Table X>
 void rotate_both(View<T> q, View<T> k, const X& table, const Positions* positions,
                  const RotateOptions& options) {
   static_assert(is_valid(pairing));
-  require(check_both(q, k, table, positions, options.first_dim));
+  require(check_both(q, k, table, positions, options));
   rotate_checked<Direction::forward, pairing, T>(q, q, table, positions, options.first_dim);
   rotate_checked<Direction::forward, pairing, T>(k, k, table, positions, options.first_dim);
 }
@@ -162,7 +187,7 @@ template <class T, Table X>
 void rotate_both(View<T> q, View<T> k, const X& table, const Positions* positions,
                  const PairingOptions& options) {
   require(check_pairing("rope::rotate_qk", options.pairing));
-  const RotateOptions rest{.first_dim = options.first_dim};
+  const RotateOptions rest = without_pairing(options);
   if (options.pairing.value() == Pairing::interleaved) {
     rotate_both<Pairing::interleaved>(q, k, table, positions, rest);
   } else {

@@ -194,7 +194,7 @@ Status check_rotation(const char* who, View<const T> in, View<T> out, const X& t
   if (Status status = check_output(who, out.layout()); !status.ok()) [[unlikely]] {
     return status;
   }
-  const bool in_place = in.data() == out.data() && layout == out.layout();
+  const bool in_place = in.data() == out.data() && same_offsets(layout, out.layout());
   return in_place ? Status() : check_disjoint<T>(who, "in and out", in, out);
 }
 

@@ -26,15 +26,18 @@ struct is_span<std::span<T, extent>> : std::true_type {};
 template <class T>
 concept PointerTo = std::is_pointer_v<std::remove_cvref_t<T>>;
 
+template <class T>
+concept Container = requires(T& container) {
+  std::data(container);
+  std::size(container);
+};
+
 /// A contiguous container that outlives the call: an lvalue, or a span. A temporary vector would
 /// leave a dangling view.
 template <class T>
 concept LastingContainer =
-    !PointerTo<T> && (std::is_lvalue_reference_v<T> || is_span<std::remove_cvref_t<T>>::value) &&
-    requires(T & container) {
-  std::data(container);
-  std::size(container);
-};
+    Container<T> && !PointerTo<T> &&
+    (std::is_lvalue_reference_v<T> || is_span<std::remove_cvref_t<T>>::value);
 
 /// What the factories of views take: a pointer, an array, a lasting container or a span.
 template <class T>
