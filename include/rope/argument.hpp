@@ -10,18 +10,36 @@
 #include "rope/error.hpp"
 
 namespace rope {
-namespace detail::inline ROPE_DETAIL_UNIT {
+namespace detail {
 
-template <std::integral Integer>
-constexpr std::int64_t checked_extent(Integer value) {
-  if (!std::in_range<std::int64_t>(value)) {
-    raise(failure(ErrorKind::out_of_range,
-                  "rope::Extent: a value of 2^63 or more does not fit in 64 signed bits"));
+template <class T>
+concept IntegerArgument = std::integral<T> && !std::same_as<T, bool>;
+
+template <class T>
+concept NumberArgument = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+
+/// What a `Field`, required<T>, can be made of; not a copy of itself.
+template <class U, class Field, class T>
+concept FieldArgument = std::convertible_to<U, T> && !std::same_as<std::remove_cvref_t<U>, Field>;
+
+template <class Integer>
+inline constexpr bool always_fits = std::signed_integral<Integer> || sizeof(Integer) < 8;
+
+inline namespace ROPE_DETAIL_UNIT {
+
+template <IntegerArgument Integer>
+constexpr std::int64_t checked_extent(Integer value) noexcept(always_fits<Integer>) {
+  if constexpr (!always_fits<Integer>) {
+    if (!std::in_range<std::int64_t>(value)) {
+      raise(failure(ErrorKind::out_of_range,
+                    "rope::Extent: a value of 2^63 or more does not fit in 64 signed bits"));
+    }
   }
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace detail::inline ROPE_DETAIL_UNIT
+}  // namespace ROPE_DETAIL_UNIT
+}  // namespace detail
 
 /// A size, count, stride or offset in elements: any integer type converts to it without a narrowing
 /// error.
@@ -30,8 +48,8 @@ constexpr std::int64_t checked_extent(Integer value) {
 /// OutOfRange for an unsigned value of 2^63 or more.
 class Extent {
  public:
-  template <std::integral Integer>
-  requires(!std::same_as<Integer, bool>) ROPE_DETAIL_FORWARD constexpr Extent(Integer value)
+  template <detail::IntegerArgument Integer>
+  ROPE_DETAIL_FORWARD constexpr Extent(Integer value) noexcept(detail::always_fits<Integer>)
       : value_(detail::checked_extent(value)) {}
 
   ROPE_DETAIL_FORWARD constexpr operator std::int64_t() const noexcept { return value_; }
@@ -53,10 +71,8 @@ struct Extents {
 /// A real parameter: integers and any floating type convert to it without a narrowing error.
 class Real {
  public:
-  template <class Number>
-  requires std::is_arithmetic_v<Number> &&(!std::same_as<Number, bool>)ROPE_DETAIL_FORWARD
-      constexpr Real(Number value) noexcept
-      : value_(static_cast<double>(value)) {}
+  template <detail::NumberArgument Number>
+  ROPE_DETAIL_FORWARD constexpr Real(Number value) noexcept : value_(static_cast<double>(value)) {}
 
   ROPE_DETAIL_FORWARD constexpr operator double() const noexcept { return value_; }
 
@@ -68,11 +84,8 @@ class Real {
 template <class T>
 class required {
  public:
-  template <class U>
-  requires std::convertible_to<U, T> &&
-      (!std::same_as<std::remove_cvref_t<U>, required>)ROPE_DETAIL_FORWARD
-      constexpr required(U&& value)
-      : value_(std::forward<U>(value)) {}
+  template <detail::FieldArgument<required, T> U>
+  ROPE_DETAIL_FORWARD constexpr required(U&& value) : value_(std::forward<U>(value)) {}
 
   ROPE_DETAIL_FORWARD constexpr operator const T&() const noexcept { return value_; }
   ROPE_DETAIL_FORWARD constexpr const T& value() const noexcept { return value_; }

@@ -41,12 +41,13 @@ inline Status check_frequencies(std::span<const double> values, std::int64_t axe
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_finite(values[i])) [[unlikely]] {
-      return failure(ErrorKind::invalid_argument, "rope::Frequencies: values[%zu] is not finite",
-                     i);
+      return failure(ErrorKind::invalid_argument,
+                     "rope::Frequencies: values[%zu] must be finite, got %g", i, values[i]);
     }
   }
   if (!is_finite(magnitude)) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument, "rope::Frequencies: magnitude is not finite");
+    return failure(ErrorKind::invalid_argument,
+                   "rope::Frequencies: magnitude must be finite, got %g", magnitude);
   }
   return {};
 }

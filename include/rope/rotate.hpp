@@ -55,28 +55,24 @@ void rotate(View<T> x, const X& table, const PairingOptions& options) {
 /// As rotate(). `in` may have strides of 0 (one vector rotated to many positions). `out` may be the
 /// very same view as `in`; otherwise the two may not share an element (slices of one packed q, k, v
 /// do not), or InvalidArgument is thrown.
-template <Pairing pairing, class In, detail::Mutable T, PositionTable X>
-requires detail::ReadableAs<In, T>
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
 void rotate_to(View<In> in, View<T> out, const X& table, const Positions& positions,
                const RotateOptions& options = {}) {
   detail::rotate_one<detail::Direction::forward, pairing, T>("rope::rotate_to", in, out, table,
                                                              &positions, options);
 }
-template <class In, detail::Mutable T, PositionTable X>
-requires detail::ReadableAs<In, T>
+template <detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
 void rotate_to(View<In> in, View<T> out, const X& table, const Positions& positions,
                const PairingOptions& options) {
   detail::rotate_one<detail::Direction::forward, T>("rope::rotate_to", in, out, table, &positions,
                                                     options);
 }
-template <Pairing pairing, class In, detail::Mutable T, TokenAddressedTable X>
-requires detail::ReadableAs<In, T>
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
 void rotate_to(View<In> in, View<T> out, const X& table, const RotateOptions& options = {}) {
   detail::rotate_one<detail::Direction::forward, pairing, T>("rope::rotate_to", in, out, table,
                                                              nullptr, options);
 }
-template <class In, detail::Mutable T, TokenAddressedTable X>
-requires detail::ReadableAs<In, T>
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
 void rotate_to(View<In> in, View<T> out, const X& table, const PairingOptions& options) {
   detail::rotate_one<detail::Direction::forward, T>("rope::rotate_to", in, out, table, nullptr,
                                                     options);

@@ -40,29 +40,25 @@ void rotate_inverse(View<T> x, const X& table, const PairingOptions& options) {
 
 /// Undoes rotate_to(): as rotate_inverse(), from `in` into `out` under the conditions of
 /// rotate_to().
-template <Pairing pairing, class In, detail::Mutable T, PositionTable X>
-requires detail::ReadableAs<In, T>
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
 void rotate_inverse_to(View<In> in, View<T> out, const X& table, const Positions& positions,
                        const RotateOptions& options = {}) {
   detail::rotate_one<detail::Direction::inverse, pairing, T>("rope::rotate_inverse_to", in, out,
                                                              table, &positions, options);
 }
-template <class In, detail::Mutable T, PositionTable X>
-requires detail::ReadableAs<In, T>
+template <detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
 void rotate_inverse_to(View<In> in, View<T> out, const X& table, const Positions& positions,
                        const PairingOptions& options) {
   detail::rotate_one<detail::Direction::inverse, T>("rope::rotate_inverse_to", in, out, table,
                                                     &positions, options);
 }
-template <Pairing pairing, class In, detail::Mutable T, TokenAddressedTable X>
-requires detail::ReadableAs<In, T>
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
 void rotate_inverse_to(View<In> in, View<T> out, const X& table,
                        const RotateOptions& options = {}) {
   detail::rotate_one<detail::Direction::inverse, pairing, T>("rope::rotate_inverse_to", in, out,
                                                              table, nullptr, options);
 }
-template <class In, detail::Mutable T, TokenAddressedTable X>
-requires detail::ReadableAs<In, T>
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
 void rotate_inverse_to(View<In> in, View<T> out, const X& table, const PairingOptions& options) {
   detail::rotate_one<detail::Direction::inverse, T>("rope::rotate_inverse_to", in, out, table,
                                                     nullptr, options);
@@ -97,29 +93,25 @@ void rotate_transpose(View<T> x, const X& table, const PairingOptions& options) 
 }
 
 /// As rotate_transpose(), from `in` into `out` under the conditions of rotate_to().
-template <Pairing pairing, class In, detail::Mutable T, PositionTable X>
-requires detail::ReadableAs<In, T>
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
 void rotate_transpose_to(View<In> in, View<T> out, const X& table, const Positions& positions,
                          const RotateOptions& options = {}) {
   detail::rotate_one<detail::Direction::transpose, pairing, T>("rope::rotate_transpose_to", in, out,
                                                                table, &positions, options);
 }
-template <class In, detail::Mutable T, PositionTable X>
-requires detail::ReadableAs<In, T>
+template <detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
 void rotate_transpose_to(View<In> in, View<T> out, const X& table, const Positions& positions,
                          const PairingOptions& options) {
   detail::rotate_one<detail::Direction::transpose, T>("rope::rotate_transpose_to", in, out, table,
                                                       &positions, options);
 }
-template <Pairing pairing, class In, detail::Mutable T, TokenAddressedTable X>
-requires detail::ReadableAs<In, T>
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
 void rotate_transpose_to(View<In> in, View<T> out, const X& table,
                          const RotateOptions& options = {}) {
   detail::rotate_one<detail::Direction::transpose, pairing, T>("rope::rotate_transpose_to", in, out,
                                                                table, nullptr, options);
 }
-template <class In, detail::Mutable T, TokenAddressedTable X>
-requires detail::ReadableAs<In, T>
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
 void rotate_transpose_to(View<In> in, View<T> out, const X& table, const PairingOptions& options) {
   detail::rotate_one<detail::Direction::transpose, T>("rope::rotate_transpose_to", in, out, table,
                                                       nullptr, options);

@@ -10,6 +10,7 @@
 #include "rope/argument.hpp"
 #include "rope/detail/angle_addition.hpp"
 #include "rope/detail/cache_line_allocator.hpp"
+#include "rope/detail/finite.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
@@ -18,8 +19,8 @@
 namespace rope {
 namespace detail::inline ROPE_DETAIL_UNIT {
 
-inline Status check_table_shape(const Frequencies& frequencies, std::int64_t rows,
-                                std::size_t element_bytes) noexcept {
+template <class T>
+Status check_table_shape(const Frequencies& frequencies, std::int64_t rows) noexcept {
   constexpr const char* who = "rope::CosSinTable";
   if (frequencies.axes() != 1) [[unlikely]] {
     return failure(
@@ -34,13 +35,18 @@ inline Status check_table_shape(const Frequencies& frequencies, std::int64_t row
   std::int64_t elements = 0;
   if (__builtin_mul_overflow(frequencies.heads() * 2, frequencies.pairs(), &elements) ||
       __builtin_mul_overflow(elements, rows, &elements) ||
-      __builtin_mul_overflow(elements, static_cast<std::int64_t>(element_bytes), &elements))
+      __builtin_mul_overflow(elements, static_cast<std::int64_t>(sizeof(T)), &elements))
       [[unlikely]] {
     return failure(
         ErrorKind::invalid_argument,
         "%s: %lld rows of %lld heads and %lld pairs are more bytes than 64 bits can count", who,
         static_cast<long long>(rows), static_cast<long long>(frequencies.heads()),
         static_cast<long long>(frequencies.pairs()));
+  }
+  if (!is_finite(static_cast<double>(static_cast<T>(frequencies.magnitude())))) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: the magnitude %g is beyond the range of the table's %zu-byte entries", who,
+                   frequencies.magnitude(), sizeof(T));
   }
   for (const double frequency : frequencies.values()) {
     if (!has_exact_angles(frequency, rows)) [[unlikely]] {
@@ -57,7 +63,7 @@ inline Status check_table_shape(const Frequencies& frequencies, std::int64_t row
 template <class T>
 std::vector<T, CacheLineAllocator<T>> table_entries(const Frequencies& frequencies,
                                                     std::int64_t rows) {
-  require(check_table_shape(frequencies, rows, sizeof(T)));
+  require(check_table_shape<T>(frequencies, rows));
   const std::int64_t heads = frequencies.heads();
   const std::int64_t pairs = frequencies.pairs();
   std::vector<T, CacheLineAllocator<T>> entries(static_cast<std::size_t>(rows * heads * 2 * pairs));

@@ -12,7 +12,10 @@
 cmake_minimum_required(VERSION 3.24)
 
 function(without_indentation text result)
-  string(REGEX MATCH "^ *" indentation "${text}")
+  if(NOT text MATCHES "^( +)")
+    return() # and leave the caller's variable as it is
+  endif()
+  set(indentation "${CMAKE_MATCH_1}")
   string(REPLACE "\n${indentation}" "\n" text "\n${text}")
   string(SUBSTRING "${text}" 1 -1 text)
   set(${result} "${text}" PARENT_SCOPE)
