@@ -12,7 +12,8 @@ namespace rope::detail::inline ROPE_DETAIL_UNIT {
 /// exact arithmetic passes through here, because contraction may fuse a product into a later sum
 /// and -ffast-math may cancel the very differences that measure a rounding error. So do arguments:
 /// after inlining, a caller's product is as open to such changes as our own.
-[[gnu::always_inline]] inline double keep(double value) {
+template <std::floating_point T>
+[[gnu::always_inline]] inline T keep(T value) {
 #if defined(__SSE2_MATH__)
   __asm__("" : "+x"(value));
   return value;
@@ -20,21 +21,7 @@ namespace rope::detail::inline ROPE_DETAIL_UNIT {
   __asm__("" : "+w"(value));
   return value;
 #else
-  volatile double stored = value;
-  return stored;
-#endif
-}
-
-/// As above.
-[[gnu::always_inline]] inline float keep(float value) {
-#if defined(__SSE2_MATH__)
-  __asm__("" : "+x"(value));
-  return value;
-#elif defined(__aarch64__)
-  __asm__("" : "+w"(value));
-  return value;
-#else
-  volatile float stored = value;
+  volatile T stored = value;
   return stored;
 #endif
 }
