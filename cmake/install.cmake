@@ -28,6 +28,12 @@ if(TARGET rope)
   install(EXPORT rope-rope NAMESPACE rope:: FILE rope-rope-targets.cmake DESTINATION "${rope_package_dir}")
 endif()
 
+if(TARGET rope_huggingface)
+  install(TARGETS rope_huggingface EXPORT rope-huggingface FILE_SET HEADERS DESTINATION "${rope_include_dir}")
+  install(EXPORT rope-huggingface NAMESPACE rope:: FILE rope-huggingface-targets.cmake
+          DESTINATION "${rope_package_dir}")
+endif()
+
 # Below 1.0 the minor version is the one that may break users. Independent of the architecture:
 # headers serve every pointer size.
 write_basic_package_version_file(

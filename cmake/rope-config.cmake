@@ -1,6 +1,7 @@
 # find_package(rope): target rope::core, and rope::rope where Eigen is found.
 # find_package(rope COMPONENTS core): only rope::core; Eigen is not looked for.
 # find_package(rope COMPONENTS rope): also rope::rope; without Eigen rope is not found.
+# find_package(rope COMPONENTS huggingface): also rope::huggingface, only if asked for; needs nlohmann/json.
 
 include("${CMAKE_CURRENT_LIST_DIR}/rope-core-targets.cmake")
 set(rope_core_FOUND TRUE)
@@ -29,11 +30,29 @@ if(NOT rope_FIND_COMPONENTS OR "rope" IN_LIST rope_FIND_COMPONENTS)
   endif()
 endif()
 
+if("huggingface" IN_LIST rope_FIND_COMPONENTS)
+  if(NOT EXISTS "${CMAKE_CURRENT_LIST_DIR}/rope-huggingface-targets.cmake")
+    set(rope_huggingface_FOUND FALSE)
+    set(rope_NOT_FOUND_MESSAGE "this rope was installed without its Hugging Face part")
+  else()
+    if(rope_FIND_REQUIRED_huggingface)
+      include(CMakeFindDependencyMacro)
+      find_dependency(nlohmann_json)
+    elseif(NOT TARGET nlohmann_json::nlohmann_json)
+      find_package(nlohmann_json QUIET)
+    endif()
+    if(TARGET nlohmann_json::nlohmann_json)
+      include("${CMAKE_CURRENT_LIST_DIR}/rope-huggingface-targets.cmake")
+      set(rope_huggingface_FOUND TRUE)
+    endif()
+  endif()
+endif()
+
 foreach(component IN LISTS rope_FIND_COMPONENTS)
   if(rope_FIND_REQUIRED_${component} AND NOT rope_${component}_FOUND)
     set(rope_FOUND FALSE)
     if(NOT rope_NOT_FOUND_MESSAGE)
-      set(rope_NOT_FOUND_MESSAGE "rope has no component \"${component}\"; there are: core, rope")
+      set(rope_NOT_FOUND_MESSAGE "rope has no component \"${component}\"; there are: core, rope, huggingface")
     endif()
   endif()
 endforeach()

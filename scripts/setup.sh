@@ -5,6 +5,7 @@
 rope_packages() {
   cat <<'LIST'
 compiler|g++|a C++20 compiler, GCC 12 or clang 14 or newer
+gcc|g++|GCC 12 or newer
 clang|clang|clang 14 or newer
 cmake|cmake|CMake 3.24 or newer
 make|make|make or ninja
@@ -12,6 +13,8 @@ eigen|libeigen3-dev|Eigen 3.4 or newer
 catch2|catch2|Catch2, version 2 or 3
 json|nlohmann-json3-dev|nlohmann/json 3
 mpfr|libmpfr-dev|MPFR with its headers
+mpi|libopenmpi-dev|an MPI library with its headers, Open MPI for example
+mpiexec|openmpi-bin|mpiexec of that MPI
 aarch64|g++-aarch64-linux-gnu|a g++ cross compiler for AArch64 (aarch64-linux-gnu-g++)
 qemu|qemu-user|QEMU in user mode (qemu-aarch64)
 LIST
@@ -25,10 +28,12 @@ rope_missing() {
   for word in "$@"; do
     case $word in
       compiler) [[ -n ${CXX:-} ]] || command -v c++ g++ clang++ >/dev/null || echo compiler ;;
+      gcc) command -v g++ >/dev/null || echo gcc ;;
       clang) command -v clang++ >/dev/null || echo clang ;;
       cmake) command -v cmake >/dev/null || echo cmake ;;
       make) command -v make ninja >/dev/null || echo make ;;
       aarch64) command -v aarch64-linux-gnu-g++ aarch64-linux-gnu-g++-12 >/dev/null || echo aarch64 ;;
+      mpiexec) command -v mpiexec >/dev/null || echo mpiexec ;;
       qemu) command -v qemu-aarch64 >/dev/null || echo qemu ;;
       *) libraries+=" $word" ;;
     esac

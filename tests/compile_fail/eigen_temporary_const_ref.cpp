@@ -1,5 +1,7 @@
 // A temporary Ref<const ...> may be the owner of a copy, here of a row-major matrix; one with a
-// name is fine. expect: a view of this temporary would dangle
+// name is fine.
+
+// expect: a view of this temporary would dangle
 #include "rope/eigen.hpp"
 
 using ConstRef = Eigen::Ref<const Eigen::MatrixXf>;

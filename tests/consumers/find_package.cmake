@@ -62,3 +62,11 @@ set_finding(-DCOMPONENTS=rope -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON)
 run_refused("Eigen3" ${configure})
 set_finding(-DCOMPONENTS=nonsense)
 run_refused("no component \"nonsense\"" ${configure})
+
+# The part for Hugging Face configs is there for those who ask for it, and have nlohmann/json.
+set_finding(-DCOMPONENTS=huggingface -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
+run_refused("nlohmann_json" ${configure})
+if(WITH_JSON)
+  set_finding(-DCOMPONENTS=huggingface)
+  run(${configure})
+endif()

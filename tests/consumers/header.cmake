@@ -10,6 +10,6 @@ endif()
 # Twice: it must also guard itself.
 file(WRITE "${WORK_DIR}/alone.cpp" "#include \"${HEADER}\"\n#include \"${HEADER}\"\n")
 foreach(mode IN ITEMS "" "-fno-exceptions;-fno-rtti")
-  run("${COMPILER}" -std=c++20 ${WARNINGS} -Werror ${mode} -I "${SOURCE_DIR}/include" ${eigen} -fsyntax-only
+  run("${COMPILER}" -std=c++20 ${WARNINGS} -Wundef -Werror ${mode} -I "${SOURCE_DIR}/include" ${eigen} -fsyntax-only
       "${WORK_DIR}/alone.cpp")
 endforeach()

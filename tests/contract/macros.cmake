@@ -1,0 +1,46 @@
+# What macros core.hpp brings beside those of the standard headers that it includes: COMPILER.
+include("${CMAKE_CURRENT_LIST_DIR}/../consumers/common.cmake")
+
+file(GLOB_RECURSE headers "${SOURCE_DIR}/include/*.hpp" "${SOURCE_DIR}/include/*.inc")
+set(standard "")
+foreach(header IN LISTS headers)
+  file(STRINGS "${header}" lines REGEX "^#include <[a-z_0-9.]+>")
+  list(APPEND standard ${lines})
+endforeach()
+list(REMOVE_DUPLICATES standard)
+# Those of other machines are not here, or refuse to be.
+list(TRANSFORM standard REPLACE "#include (.*)" "#if __has_include(\\1)\n#include \\1\n#endif")
+list(TRANSFORM standard REPLACE "#if __has_include.<arm_neon.h>." "#if defined(__ARM_NEON)")
+list(JOIN standard "\n" standard)
+file(WRITE "${WORK_DIR}/without.cpp" "${standard}\n")
+file(WRITE "${WORK_DIR}/with.cpp" "${standard}\n#include \"rope/core.hpp\"\n")
+
+foreach(source IN ITEMS without with)
+  run("${COMPILER}" -std=c++20 -dM -E -I "${SOURCE_DIR}/include" "${WORK_DIR}/${source}.cpp" -o
+      "${WORK_DIR}/${source}.txt")
+  file(STRINGS "${WORK_DIR}/${source}.txt" ${source} REGEX "^#define ")
+  list(TRANSFORM ${source} REPLACE "^#define ([A-Za-z_0-9]+).*" "\\1")
+endforeach()
+list(REMOVE_ITEM with ${without})
+if(NOT "ROPE_VERSION_MAJOR" IN_LIST with)
+  message(FATAL_ERROR "the comparison does not work: ROPE_VERSION_MAJOR was not found")
+endif()
+list(FILTER with EXCLUDE REGEX "^ROPE_(DETAIL|VERSION)_")
+if(with)
+  message(FATAL_ERROR "core.hpp leaks macros: ${with}")
+endif()
+
+# No output but that of a refused call without exceptions, no lock, and no memory but the standard library's.
+foreach(header IN LISTS headers)
+  file(READ "${header}" text)
+  if(text MATCHES "std::(cout|cerr|clog|mutex|once_flag|call_once|malloc|free)[^A-Za-z_]|thread_local|<iostream>")
+    message(FATAL_ERROR "${header} uses ${CMAKE_MATCH_0}")
+  endif()
+  # State in a function: "static" there is only for what does not change.
+  string(REGEX MATCHALL "\n +static [^\n]*" statics "${text}")
+  foreach(line IN LISTS statics)
+    if(line MATCHES "static " AND NOT line MATCHES "static (constexpr|consteval) " AND NOT line MATCHES "\\(")
+      message(FATAL_ERROR "${header} has state: ${line}")
+    endif()
+  endforeach()
+endforeach()
