@@ -79,6 +79,9 @@ inline Request parse(const std::vector<std::string>& arguments) {
   bool own_k = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& option = arguments[i];
+    if (option.empty()) {
+      throw UsageError("an argument is empty");
+    }
     if (!option.starts_with('-')) {
       files.push_back(option);
       continue;

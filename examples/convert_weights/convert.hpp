@@ -68,8 +68,10 @@ inline std::map<std::string, std::string> read_index(const std::filesystem::path
   std::map<std::string, std::string> shard_of;
   for (const auto& [tensor, shard] : map->items()) {
     const std::string name = shard.is_string() ? shard.get<std::string>() : "";
-    // A name that leads out of the folder would be written outside of the target, too.
-    if (std::filesystem::path(name).filename() != name || !name.ends_with(".safetensors")) {
+    // A name that leads out of the folder would be written outside of the target, too, and the
+    // system takes a zero byte for the end of a name.
+    if (std::filesystem::path(name).filename() != name || !name.ends_with(".safetensors") ||
+        name.find('\0') != std::string::npos) {
       fail(path.string(), ": ", quoted(tensor), ": ", shard.dump(), " is not the name of a shard");
     }
     shard_of.emplace(tensor, name);

@@ -43,8 +43,13 @@ int main(int argument_count, char* arguments[]) {
   using namespace convert_weights;
   handle_signals();
   try {
-    const Request request =
-        parse({arguments + std::min(argument_count, 1), arguments + argument_count});
+    const std::vector<std::string> words(arguments + std::min(argument_count, 1),
+                                         arguments + argument_count);
+    if (words == std::vector<std::string>{"--help"}) {
+      std::fputs(usage, stdout);
+      return 0;
+    }
+    const Request request = parse(words);
     const Summary done = convert(request);
     std::printf("%s: reordered %lld tensors of q and %lld of k, copied %lld, in %lld %s\n",
                 request.target.c_str(), static_cast<long long>(done.q),

@@ -71,6 +71,10 @@ inline nlohmann::json read_config(const std::filesystem::path& path) {
   if (path.empty()) {
     return nlohmann::json::object();
   }
+  // Reading one would throw something that does not name it.
+  if (std::filesystem::is_directory(path)) {
+    fail(path.string(), ": is a folder");
+  }
   std::ifstream stream(path);
   nlohmann::json config = nlohmann::json::parse(stream, nullptr, false);
   if (!stream || !config.is_object()) {

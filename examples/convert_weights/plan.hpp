@@ -91,16 +91,19 @@ bool any_part(std::string_view name, Condition condition) {
 }
 
 inline bool is_value_or_output(std::string_view part) {
-  return part == "v_proj" || part == "wv" || part == "o_proj" || part == "wo" ||
-         part == "out_proj" || part == "v_norm";
+  return part.starts_with("v_") || part.starts_with("value") || part == "wv" || part == "to_v" ||
+         part.starts_with("o_") || part.starts_with("out_") || part == "wo" || part == "to_out" ||
+         part == "dense" || part == "c_proj";
 }
 
 /// Parts of names that speak of q or k, packed projections and latent ones among them. To leave
 /// such a tensor as it is would spoil the model without a word.
 inline bool concerns_q_or_k(std::string_view part) {
   return part.starts_with("q_") || part.starts_with("k_") || part == "wq" || part == "wk" ||
-         part.starts_with("query") || part.starts_with("key_") || part.starts_with("kv_") ||
-         part.find("qkv") != std::string_view::npos || part == "c_attn" || part == "W_pack";
+         part == "q" || part == "k" || part == "to_q" || part == "to_k" ||
+         part.starts_with("query") || part == "key" || part.starts_with("key_") ||
+         part.starts_with("kv_") || part.find("qkv") != std::string_view::npos ||
+         part == "c_attn" || part == "W_pack";
 }
 
 inline bool is_norm(std::string_view name) {

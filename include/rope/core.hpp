@@ -25,6 +25,7 @@
 #include "rope/scaling/plain.hpp"
 #include "rope/scaling/proportional.hpp"
 #include "rope/scaling/yarn.hpp"
+#include "rope/shards.hpp"
 #include "rope/table.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/table_view.hpp"
