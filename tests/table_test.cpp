@@ -335,10 +335,16 @@ TEST_CASE("tables that cannot be are refused") {
       "rope::CosSinTable: 1152921504606846976 rows of 1 heads and 4 pairs are more bytes than 64 "
       "bits can count",
       [&] { (void)CosSinTable<float>(plain, 1LL << 60); });
+  Frequencies gone = plain;
+  const Frequencies taken = std::move(gone);
+  require_throws<InvalidArgument>(
+      "rope::CosSinTable: frequencies hold 0 values for 1 heads and 4 pairs: they were moved from",
+      [&] { (void)CosSinTable<float>(gone, 8); });
   require_throws<InvalidArgument>(
       "rope::CosSinTable: the magnitude 1e+39 is beyond the range of the table's 4-byte entries",
       [] { (void)CosSinTable<float>(Frequencies({1.0}, {1, 1, 1}, 1e39), 4); });
-  CHECK(CosSinTable<double>(Frequencies({1.0}, {1, 1, 1}, 1e39), 4).cos(0)[0] == 1e39);
+  const CosSinTable<double> wide(Frequencies({1.0}, {1, 1, 1}, 1e39), 4);
+  CHECK(wide.cos(0)[0] == 1e39);
   require_throws<InvalidArgument>(
       "rope::CosSinTable: frequency 1e+15 at 100 rows makes angles beyond 2^53 radians",
       [] { (void)CosSinTable<double>(single(1e15), 100); });

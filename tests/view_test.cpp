@@ -217,3 +217,15 @@ TEST_CASE("extents beyond 64 signed bits are refused") {
         (void)rope::bthd(static_cast<float*>(nullptr), {0, 1ULL << 63, 1, 1});
       });
 }
+
+TEST_CASE("offsets of large tensors are counted in 64 bits") {
+  // 233019 tokens of 72 heads of 128: the last one starts beyond 2^31 - 1. Nothing is read.
+  float one = 0;
+  const View<float> x = rope::thd(&one, {233019, 72, 128});
+  CHECK(x.token_stride() * 233018 == 2147493888);
+  CHECK(x.token_stride() * 233018 > std::numeric_limits<std::int32_t>::max());
+  const View<float> last = x.slice_tokens(233018, 1);
+  const auto bytes =
+      reinterpret_cast<std::uintptr_t>(last.data()) - reinterpret_cast<std::uintptr_t>(&one);
+  CHECK(bytes == std::uintptr_t{2147493888} * sizeof(float));
+}

@@ -92,7 +92,8 @@ class Frequencies {
   ROPE_DETAIL_FORWARD double magnitude() const noexcept { return magnitude_; }
 
   /// All values, [axes, heads, pairs] row-major.
-  ROPE_DETAIL_FORWARD std::span<const double> values() const noexcept { return values_; }
+  ROPE_DETAIL_FORWARD std::span<const double> values() const& noexcept { return values_; }
+  std::span<const double> values() const&& = delete;  // of a temporary: the span would dangle
 
   /// One frequency; the indices are not checked.
   ROPE_DETAIL_FORWARD double operator()(std::int64_t axis, std::int64_t head,

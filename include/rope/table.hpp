@@ -28,6 +28,14 @@ Status check_table_shape(const Frequencies& frequencies, std::int64_t rows) noex
         "%s: frequencies have %lld axes, but a table addressed by one integer position needs 1",
         who, static_cast<long long>(frequencies.axes()));
   }
+  const auto values = static_cast<std::int64_t>(frequencies.values().size());
+  if (values != frequencies.heads() * frequencies.pairs()) [[unlikely]] {
+    return failure(
+        ErrorKind::invalid_argument,
+        "%s: frequencies hold %lld values for %lld heads and %lld pairs: they were moved from", who,
+        static_cast<long long>(values), static_cast<long long>(frequencies.heads()),
+        static_cast<long long>(frequencies.pairs()));
+  }
   if (rows < 0) [[unlikely]] {
     return failure(ErrorKind::invalid_argument, "%s: rows must not be negative, got %lld", who,
                    static_cast<long long>(rows));
@@ -129,21 +137,28 @@ class CosSinTable {
   ROPE_DETAIL_FORWARD std::int64_t pairs() const noexcept { return frequencies_.pairs(); }
   ROPE_DETAIL_FORWARD std::int64_t rotary_dim() const noexcept { return frequencies_.rotary_dim(); }
   ROPE_DETAIL_FORWARD double magnitude() const noexcept { return frequencies_.magnitude(); }
-  ROPE_DETAIL_FORWARD const rope::Frequencies& frequencies() const noexcept { return frequencies_; }
+  ROPE_DETAIL_FORWARD const rope::Frequencies& frequencies() const& noexcept {
+    return frequencies_;
+  }
 
   /// Cos of every pair at a position, for one set of heads. Throws OutOfRange if there is no such
   /// row.
-  ROPE_DETAIL_FORWARD std::span<const T> cos(Extent row, Extent head = 0) const {
+  ROPE_DETAIL_FORWARD std::span<const T> cos(Extent row, Extent head = 0) const& {
     detail::require(detail::check_row("rope::CosSinTable::cos", row, rows(), head, heads()));
     return {at(row, head), static_cast<std::size_t>(pairs())};
   }
 
   /// Sin of every pair at a position, for one set of heads. Throws OutOfRange if there is no such
   /// row.
-  ROPE_DETAIL_FORWARD std::span<const T> sin(Extent row, Extent head = 0) const {
+  ROPE_DETAIL_FORWARD std::span<const T> sin(Extent row, Extent head = 0) const& {
     detail::require(detail::check_row("rope::CosSinTable::sin", row, rows(), head, heads()));
     return {at(row, head) + pairs(), static_cast<std::size_t>(pairs())};
   }
+
+  // Of a temporary, what these refer to would be gone.
+  const rope::Frequencies& frequencies() const&& = delete;
+  std::span<const T> cos(Extent row, Extent head = 0) const&& = delete;
+  std::span<const T> sin(Extent row, Extent head = 0) const&& = delete;
 
   /// For rotate(): see the concept Table. Not checked.
   ROPE_DETAIL_FORWARD TableRow<T> row(std::int64_t row, std::int64_t head, std::int64_t first_pair,

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
+#include "rope/detail/bits.hpp"
 #include "rope/detail/fused.hpp"
 #include "rope/detail/unit.hpp"
 
@@ -104,7 +104,7 @@ inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
 
 /// 2^exponent for a normal result: -1022 <= exponent <= 1023.
 [[gnu::always_inline]] inline double power_of_two(int exponent) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+  return double_of(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
 /// The integer nearest to `value`, off by one at most where the sum with a half is rounded. Needs

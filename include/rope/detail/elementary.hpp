@@ -1,10 +1,10 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "rope/detail/bits.hpp"
 #include "rope/detail/double_double.hpp"
 #include "rope/detail/fused.hpp"
 #include "rope/detail/unit.hpp"
@@ -91,11 +91,11 @@ inline DoubleDouble log(double x) {
     exponent = -54;
   }
   // x = m * 2^exponent with m between sqrt(1/2) and sqrt(2), so that nothing cancels below.
-  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto bits = bits_of(x);
   constexpr std::uint64_t half_root_2 = 0x3fe6a09e667f3bcd;
   const std::uint64_t above = bits - half_root_2;
   exponent += static_cast<int>(static_cast<std::int64_t>(above) >> 52);
-  const double m = std::bit_cast<double>((above & 0xfffffffffffff) + half_root_2);
+  const double m = double_of((above & 0xfffffffffffff) + half_root_2);
   // ln m = 2 artanh z = 2 (z + z^3/3 + z^5/5 + ...) with z = (m - 1) / (m + 1), |z| < 0.172.
   const DoubleDouble z = DoubleDouble{keep(m - 1.0), 0.0} / two_sum(m, 1.0);
   const DoubleDouble z_squared = z * z;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
+#include "rope/detail/bits.hpp"
 #include "rope/detail/unit.hpp"
 
 namespace rope::detail::inline ROPE_DETAIL_UNIT {
@@ -11,7 +11,7 @@ namespace rope::detail::inline ROPE_DETAIL_UNIT {
 /// takes std::isfinite for true, and a configuration with a NaN in it would pass.
 constexpr bool is_finite(double value) noexcept {
   constexpr std::uint64_t exponent = 0x7ff0'0000'0000'0000;
-  return (std::bit_cast<std::uint64_t>(value) & exponent) != exponent;
+  return (bits_of(value) & exponent) != exponent;
 }
 
 }  // namespace rope::detail::inline ROPE_DETAIL_UNIT

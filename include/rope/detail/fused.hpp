@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "rope/detail/bits.hpp"
 #include "rope/detail/unit.hpp"
 
 namespace rope::detail::inline ROPE_DETAIL_UNIT {
@@ -73,19 +74,19 @@ struct DoubleDouble {
 /// the other side of the exact value. A later rounding to fewer bits is then the rounding of the
 /// exact value (Boldo and Melquiond 2008). Needs a finite `rounded`.
 [[gnu::always_inline]] inline double round_to_odd(double rounded, double error) {
-  const auto error_bits = std::bit_cast<std::uint64_t>(error);
-  const auto bits = std::bit_cast<std::uint64_t>(rounded);
+  const auto error_bits = bits_of(error);
+  const auto bits = bits_of(rounded);
   // Bits, because with denormals-are-zero a comparison would take a tiny error for none.
   const bool inexact_and_even = (error_bits << 1) != 0 && (bits & 1) == 0;
   if (!inexact_and_even) return rounded;
   const bool away_from_zero = ((bits ^ error_bits) >> 63) == 0;
-  return std::bit_cast<double>(away_from_zero ? bits + 1 : bits - 1);
+  return double_of(away_from_zero ? bits + 1 : bits - 1);
 }
 
 inline constexpr std::uint64_t exponent_mask = std::uint64_t{0x7ff} << 52;
 
 [[gnu::noinline, gnu::cold]] inline float emulated_fma_rare(double product, float c, double sum) {
-  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  const auto bits = bits_of(sum);
   if ((bits & exponent_mask) == exponent_mask) return static_cast<float>(sum);
   return static_cast<float>(keep(round_to_odd(sum, two_sum(product, static_cast<double>(c)).lo)));
 }
@@ -101,7 +102,7 @@ inline constexpr std::uint64_t exponent_mask = std::uint64_t{0x7ff} << 52;
   constexpr std::uint64_t smallest_normal = std::uint64_t{1023 - 126} << 52;
   const double product = keep(static_cast<double>(keep(a)) * static_cast<double>(keep(b)));
   const double sum = keep(product + static_cast<double>(keep(c)));
-  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  const auto bits = bits_of(sum);
   const bool is_normal_or_zero = (bits << 1) - 1 >= (smallest_normal << 1) - 1;
   if ((bits & dropped_bits) == halfway || !is_normal_or_zero) [[unlikely]] {
     return emulated_fma_rare(product, c, sum);
@@ -149,26 +150,26 @@ inline double round_to_double(UInt128 significand, int exponent, bool negative) 
   const int top = 127 - leading_zeros(significand);
   const int shift = top - 52 > -1074 - exponent ? top - 52 : -1074 - exponent;
   const int biased = shift + exponent + 1074;
-  if (biased > 2045) return std::bit_cast<double>(sign | exponent_mask);
+  if (biased > 2045) return double_of(sign | exponent_mask);
   if (shift <= 0) {
     // At most 53 bits are left after cancellation, and nothing was lost: exact.
     const auto shifted = static_cast<std::uint64_t>(significand << -shift);
-    return std::bit_cast<double>(sign | (shifted + (static_cast<std::uint64_t>(biased) << 52)));
+    return double_of(sign | (shifted + (static_cast<std::uint64_t>(biased) << 52)));
   }
-  if (shift > 127) return std::bit_cast<double>(sign);
+  if (shift > 127) return double_of(sign);
   auto kept = static_cast<std::uint64_t>(significand >> shift);
   const UInt128 dropped = significand & ((UInt128{1} << shift) - 1);
   const UInt128 half = UInt128{1} << (shift - 1);
   if (dropped > half || (dropped == half && (kept & 1) != 0)) ++kept;
   // A carry out of the significand lands in the exponent, which is just what it should do.
-  return std::bit_cast<double>(sign | (kept + (static_cast<std::uint64_t>(biased) << 52)));
+  return double_of(sign | (kept + (static_cast<std::uint64_t>(biased) << 52)));
 }
 
 /// The whole range of emulated_fma(double), in integers.
 [[gnu::noinline, gnu::cold]] inline double emulated_fma_rare(double a, double b, double c) {
-  const auto a_bits = std::bit_cast<std::uint64_t>(a);
-  const auto b_bits = std::bit_cast<std::uint64_t>(b);
-  const auto c_bits = std::bit_cast<std::uint64_t>(c);
+  const auto a_bits = bits_of(a);
+  const auto b_bits = bits_of(b);
+  const auto c_bits = bits_of(c);
   const auto special = [](std::uint64_t bits) { return (bits & exponent_mask) == exponent_mask; };
   const auto zero = [](std::uint64_t bits) { return (bits << 1) == 0; };
 
@@ -217,7 +218,7 @@ inline double round_to_double(UInt128 significand, int exponent, bool negative) 
   b = keep(b);
   c = keep(c);
   const auto exponent_of = [](double value) {
-    return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff;
+    return static_cast<std::uint32_t>(bits_of(value) >> 52) & 0x7ff;
   };
   const std::uint32_t a_exponent = exponent_of(a);
   const std::uint32_t b_exponent = exponent_of(b);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "rope/detail/bits.hpp"
 #include "rope/detail/double_double.hpp"
 #include "rope/detail/elementary.hpp"
 #include "rope/detail/fused.hpp"
@@ -107,13 +107,12 @@ inline void rotor_multiples(double frequency, std::int64_t step, std::int64_t co
   }
 
   // Products are taken with the magnitude's significand, in [1, 2), for the same reason.
-  const auto bits = std::bit_cast<std::uint64_t>(magnitude);
+  const auto bits = bits_of(magnitude);
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
   const bool is_normal = exponent != 0 && exponent != 2047;
   const double scale = is_normal ? power_of_two(exponent - 1023) : 1.0;
   const double significand =
-      is_normal ? std::bit_cast<double>((bits & ~exponent_mask) | std::uint64_t{1023} << 52)
-                : magnitude;
+      is_normal ? double_of((bits & ~exponent_mask) | std::uint64_t{1023} << 52) : magnitude;
 
   constexpr std::int64_t block = 32;
   std::array<Rotor, block> fine;

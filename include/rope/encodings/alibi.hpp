@@ -19,6 +19,15 @@
 namespace rope {
 namespace detail::inline ROPE_DETAIL_UNIT {
 
+inline Status check_alibi_heads(std::int64_t heads) noexcept {
+  constexpr const char* who = "rope::alibi_slopes";
+  if (heads > (1 << 20)) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: heads must be at most 2^20, got %lld", who,
+                   static_cast<long long>(heads));
+  }
+  return check_at_least(who, "heads", heads, 1);
+}
+
 inline Status check_slopes(const char* who, std::span<const double> slopes,
                            std::int64_t heads) noexcept {
   if (!std::cmp_equal(slopes.size(), heads)) [[unlikely]] {
@@ -42,13 +51,13 @@ inline namespace ROPE_DETAIL_UNIT {
 /// For n heads, n a power of two: 2^(-8 (h + 1) / n); 1/2, 1/4 .. 1/256 for 8. For other n, as the
 /// authors' code: those of the largest power of two below n, then every second one of twice as many
 /// heads, from the first on. Within 0.501 ulp, with the same bits on every platform. Throws
-/// InvalidArgument for fewer than 1 head. O(heads).
+/// InvalidArgument for fewer than 1 head or more than 2^20. O(heads).
 ///
 /// Source: Press, Smith and Lewis, "Train Short, Test Long: Attention with Linear Biases Enables
 /// Input Length Extrapolation" (2021), section 3 and its published code.
 inline std::vector<double> alibi_slopes(Extent heads) {
   const std::int64_t count = heads;
-  detail::require(detail::check_at_least("rope::alibi_slopes", "heads", count, 1));
+  detail::require(detail::check_alibi_heads(count));
   std::int64_t power_of_two = 1;
   while (power_of_two <= count / 2) {
     power_of_two *= 2;
