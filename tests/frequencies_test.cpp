@@ -171,6 +171,12 @@ TEST_CASE("a rotary_dim that is odd or not positive is refused") {
   }
 }
 
+TEST_CASE("a rotary_dim beyond any memory is refused by name") {
+  require_throws<InvalidArgument>(
+      "rope::frequencies: rotary_dim must be at most 2^32, got 4611686018427387904",
+      [] { (void)rope::frequencies({.rotary_dim = 1LL << 62}); });
+}
+
 TEST_CASE("a base that is not finite and above 1 is refused") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const auto& [base, text] : {std::pair{0.0, "0"},

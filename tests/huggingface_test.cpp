@@ -198,6 +198,17 @@ TEST_CASE("transformers 4 reads lengths differently") {
   CHECK(refusal<rope::InvalidArgument>(llama(R"({"rope_parameters": {"rope_type": "default"}})"),
                                        old) ==
         "rope::model_rope: rope_parameters is not known to transformers 4");
+
+  // It looks for these two beside the dictionary only, and has its own default without a word.
+  const json inside = json::parse(R"({"model_type": "llama", "head_dim": 64, "rope_scaling":
+      {"type": "linear", "factor": 2, "rope_theta": 1000000, "partial_rotary_factor": 0.5}})");
+  CHECK(model_rope(inside).only().parameters.base == 1e6);
+  CHECK(model_rope(inside).only().rotary_dim() == 32);
+  const ModelRope outside = model_rope(inside, old);
+  CHECK(outside.only().parameters.base == 10000);
+  CHECK(outside.only().rotary_dim() == 64);
+  CHECK(has_warning(outside, "rope_scaling.rope_theta is not read by transformers 4"));
+  CHECK(has_warning(outside, "rope_scaling.partial_rotary_factor is not read by transformers 4"));
 }
 
 TEST_CASE("the size of a head") {
@@ -344,6 +355,9 @@ TEST_CASE("which layers do not rotate") {
   CHECK_THAT(refusal<rope::InvalidArgument>(of("bamba", R"({"attn_layer_indices": [8]})")),
              rope_test::contains("attn_layer_indices[0] is 8"));
   CHECK(rotating(of("falcon", R"({"alibi": true})")) == "--------");
+  // DeepSeek-V4's older key: 0 for a layer that is not compressed.
+  CHECK(model_rope(of("deepseek_v4", R"({"compress_ratios": [0, 0, 4, 128, 4, 128, 4, 0, 0]})"))
+            .layers == std::vector<int>{0, 0, 1, 1, 1, 1, 1, 0});
   CHECK(rotating(of("zamba2")) == "--------");
   CHECK(rotating(of("zamba2", R"({"use_mem_rope": true})")) == "rrrrrrrr");
   CHECK(rotating(of("granitemoehybrid", R"({"position_embedding_type": "nope"})")) == "--------");
@@ -546,8 +560,8 @@ TEST_CASE("what transformers does in spite of the config") {
       "max_position_embeddings": 131072, "rope_scaling": {"type": "longrope",
       "original_max_position_embeddings": 4096, "short_factor": [1, 2], "long_factor": [1, 4],
       "short_mscale": 1.25, "long_mscale": 1.5}})"));
-  CHECK(phimoe.only().frequencies(4096)(0, 0, 1) == 0.005);
-  CHECK(phimoe.only().frequencies(4097)(0, 0, 1) == 0.0025);
+  CHECK(phimoe.only().frequencies(4096)(0, 0, 1) == 0.0005);
+  CHECK(phimoe.only().frequencies(4097)(0, 0, 1) == 0.00025);
   CHECK(phimoe.only().frequencies(4096).magnitude() == 1.25);
   CHECK(phimoe.only().frequencies(4097).magnitude() == 1.5);
 

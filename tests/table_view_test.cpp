@@ -1,6 +1,7 @@
 // The caller's own cos and sin: where each entry is read, and which shapes are refused.
 #include "rope/table_view.hpp"
 
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -187,5 +188,11 @@ TEST_CASE("tables that cannot be are refused") {
   require_throws<InvalidArgument>(
       "rope::table_view: the extent of cos overflows a 64-bit offset", [&] {
         (void)rope::table_view(memory.data(), memory.data(), {1LL << 62, 4}, {.rotary_dim = 8});
+      });
+  // The product that would be the batch stride wraps to a negative number: still an overflow.
+  require_throws<InvalidArgument>(
+      "rope::table_view: the extent of cos overflows a 64-bit offset", [&] {
+        (void)rope::table_view(memory.data(), memory.data(), {LLONG_MAX, LLONG_MAX, 4},
+                               {.rotary_dim = 8});
       });
 }

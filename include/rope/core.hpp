@@ -1,6 +1,7 @@
 #pragma once
 
-// Everything of rope that needs only the standard library.
+// The core of rope, which needs only the standard library. So do rope/analysis.hpp and
+// rope/encodings/, which most programs that rotate do without.
 
 #include "rope/argument.hpp"
 #include "rope/check_rotate.hpp"

@@ -111,11 +111,18 @@ class Frequencies {
 
 namespace detail::inline ROPE_DETAIL_UNIT {
 
+/// Far above any head, and low enough that every size made of it can be computed.
+inline constexpr std::int64_t largest_rotary_dim = std::int64_t{1} << 32;
+
 inline Status check_parameters(const char* who, const Parameters& parameters,
                                std::optional<std::int64_t> sequence_length) noexcept {
   const std::int64_t rotary_dim = parameters.rotary_dim.value();
   if (rotary_dim <= 0 || rotary_dim % 2 != 0) [[unlikely]] {
     return failure(ErrorKind::invalid_argument, "%s: rotary_dim must be even and above 0, got %lld",
+                   who, static_cast<long long>(rotary_dim));
+  }
+  if (rotary_dim > largest_rotary_dim) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: rotary_dim must be at most 2^32, got %lld",
                    who, static_cast<long long>(rotary_dim));
   }
   const double base = parameters.base;
@@ -159,8 +166,8 @@ inline namespace ROPE_DETAIL_UNIT {
 /// Each is within 0.51 ulp of the exact value of its formula, and has the same bits on every
 /// platform. Schemes that depend on the length of the sequence give what they give up to the
 /// trained length: DynamicNtk the plain frequencies, LongRope those of the short list. Throws
-/// InvalidArgument for a rotary_dim that is not even and above 0, a base that is not finite and
-/// above 1, and what the scheme refuses. O(rotary_dim), a few microseconds a pair.
+/// InvalidArgument for a rotary_dim that is not even, above 0 and at most 2^32, a base that is not
+/// finite and above 1, and what the scheme refuses. O(rotary_dim), a few microseconds a pair.
 ///
 /// Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021),
 /// section 3.2.2.

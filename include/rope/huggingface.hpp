@@ -199,7 +199,7 @@ inline namespace ROPE_DETAIL_UNIT {
 /// pairing, the place and number of the rotated features, and the frequencies.
 ///
 /// Reads the keys of all generations (rope_theta, rope_scaling with type or rope_type,
-/// rope_parameters flat or by layer type), looks into text_config, and has the defaults of the 142
+/// rope_parameters flat or by layer type), looks into text_config, and has the defaults of the
 /// model types of transformers 5.16, which often are not those of Llama. What is missing and has a
 /// default is taken and noted in `warnings`; nothing else is guessed. Throws ParseError for a key
 /// of the wrong type, InvalidArgument for a value that cannot be right, for keys that contradict

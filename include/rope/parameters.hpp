@@ -23,8 +23,8 @@ using Scaling = std::variant<Plain, Linear, NtkBase, NtkAlpha, NtkFixed, NtkMixe
 
 /// What determines the frequencies of a 1-D rotary embedding.
 struct Parameters {
-  /// How many features of a head are rotated: the d of base^(-2i/d). Even and above 0; often, not
-  /// always, the head's size.
+  /// How many features of a head are rotated: the d of base^(-2i/d). Even, above 0 and at most
+  /// 2^32; often, not always, the head's size.
   required<Extent> rotary_dim;
   /// `rope_theta` of Hugging Face, `freq_base` of llama.cpp. Finite and above 1.
   Real base = 10000.0;

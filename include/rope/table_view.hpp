@@ -162,6 +162,10 @@ inline Status check_caller_table(const char* who, const char* argument, const To
   if (options.batch_stride) {
     table.batch_stride = *options.batch_stride;
   }
+  if (overflow) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: the extent of %s overflows a 64-bit offset",
+                   who, argument);
+  }
   if (table.batch_stride < 0 || table.row_stride < 0 || table.pair_stride < 0) [[unlikely]] {
     return failure(ErrorKind::invalid_argument,
                    "%s: strides must not be negative, got batch_stride %lld, row_stride %lld, "

@@ -115,7 +115,7 @@ constexpr bool table_is_noexcept = [](const X* table, typename X::value_type* sc
 static_assert(table_is_noexcept<rope::CosSinTable<float>> && table_is_noexcept<RowsView<double>>);
 static_assert(table_is_noexcept<TokensView<float>>);
 static_assert(noexcept(std::declval<rope::CosSinTable<float>>().rows()));
-static_assert(noexcept(std::declval<rope::CosSinTable<float>>().frequencies()));
+static_assert(noexcept(std::declval<const rope::CosSinTable<float>&>().frequencies()));
 static_assert(noexcept(std::declval<RowsView<float>>().rows()));
 static_assert(noexcept(std::declval<TokensView<float>>().batch()));
 static_assert(noexcept(std::declval<TokensView<float>>().tokens()));

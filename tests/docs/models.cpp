@@ -38,8 +38,10 @@ std::string rotated(const ModelType& type) {
   if (type.place != Place::leading) {
     return "the last qk_rope_head_dim (" + std::to_string(type.rope_head_dim) + ")";
   }
-  std::string text =
-      type.head_dim != 0 ? "head_dim (" + std::to_string(type.head_dim) + ")" : "head_dim";
+  std::string text = type.head_dim != 0 ? "head_dim (" + std::to_string(type.head_dim) + ")"
+                     : type.usual_head_dim != 0
+                         ? "head_dim (" + std::to_string(type.usual_head_dim) + " without sizes)"
+                         : "head_dim";
   if (type.partial) {
     text += " × partial_rotary_factor (" +
             number(type.first.partial != 0 ? type.first.partial : 1) + ")";
@@ -80,10 +82,9 @@ int main() {
       "5.16. Numbers in parentheses\nand in the column *base and scheme* are what the model's "
       "class has "
       "where the config says nothing: they are often not those\nof Llama. A `head_dim` without a "
-      "number "
-      "is hidden_size / num_attention_heads where the config has none. Types with two bases\nhave "
-      "two "
-      "rotations, by layer type.\n\n"
+      "number is hidden_size / num_attention_heads where the config has none;\na number *without "
+      "sizes* is for a config that has neither of these two. Types with two bases have two "
+      "rotations, by\nlayer type.\n\n"
       "| model_type | pairing | rotated features | base and scheme | what to know |\n"
       "|---|---|---|---|---|\n");
   for (const ModelType& type : rope::detail::huggingface::model_types) {
@@ -97,7 +98,9 @@ int main() {
       "|\n|---|---|\n");
   for (const rope::detail::huggingface::ModelTypeAlias& alias :
        rope::detail::huggingface::model_type_aliases) {
-    std::printf("| %s | %s |\n", std::string(alias.name).c_str(),
-                std::string(alias.text_type).c_str());
+    const std::string part =
+        alias.part != nullptr ? ", from `" + std::string(alias.part) + "`" : std::string();
+    std::printf("| %s | %s%s |\n", std::string(alias.name).c_str(),
+                std::string(alias.text_type).c_str(), part.c_str());
   }
 }

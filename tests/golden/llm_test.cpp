@@ -113,11 +113,11 @@ rope::ModelOptions options_of(const json& content) {
 bool has_odd_width(const json& content) {
   const json parameters = content.value("rope_parameters_after_standardization", json());
   if (!parameters.is_object() || !has(parameters, "rope_theta") || !has(content, "inv_freq_f64") ||
-      content["inv_freq_f64"].size() < 2) {
+      content.at("inv_freq_f64").size() < 2) {
     return false;
   }
   const double width = -2 * std::log(parameters["rope_theta"].get<double>()) /
-                       std::log(content["inv_freq_f64"][1].get<double>());
+                       std::log(content.at("inv_freq_f64")[1].get<double>());
   return std::abs(width - std::round(width)) < 1e-6 && std::fmod(std::round(width), 2) == 1;
 }
 
@@ -125,7 +125,7 @@ bool has_odd_width(const json& content) {
 /// be rotated in pairs: the original takes it without a word, model_rope() must not.
 bool is_to_be_refused(const json& content) {
   if (!has(content, "config")) return false;
-  const json& config = content["config"];
+  const json& config = content.at("config");
   json dictionary = json::object();
   int dictionaries = 0;
   for (const char* const key : {"rope_parameters", "rope_scaling"}) {
@@ -157,7 +157,7 @@ const rope::LayerRope& layer_of(const rope::ModelRope& model, const json& conten
 }
 
 rope::Frequencies frequencies_of(const rope::LayerRope& layer, const json& content) {
-  return has(content, "seq_len") ? layer.frequencies(content["seq_len"].get<std::int64_t>())
+  return has(content, "seq_len") ? layer.frequencies(content.at("seq_len").get<std::int64_t>())
                                  : layer.frequencies();
 }
 
@@ -178,21 +178,21 @@ Numbers stored(const rope::LayerRope& layer, const rope::Frequencies& frequencie
 
 void check_frequencies(const Numbers& found, const json& content, Tally& tally) {
   if (has(content, "inv_freq_f64")) {
-    CHECK(worst_relative(found, flat(content["inv_freq_f64"])) <= 1e-12);
+    CHECK(worst_relative(found, flat(content.at("inv_freq_f64"))) <= 1e-12);
     ++tally["frequencies against the original's double"];
   }
-  CHECK(worst_relative(found, flat(content["inv_freq"])) <= 1e-6);
+  CHECK(worst_relative(found, flat(content.at("inv_freq"))) <= 1e-6);
   ++tally["frequencies against the original's float32"];
 }
 
 void check_magnitude(double found, const json& content) {
-  const double expected = content["attention_factor"].get<double>();
+  const double expected = content.at("attention_factor").get<double>();
   CHECK(std::abs(found - expected) <= 1e-12 * std::abs(expected));
 }
 
 void check_pairing(const rope::LayerRope& layer, const json& content) {
   if (!has(content, "pairing")) return;
-  const std::string pairing = content["pairing"].get<std::string>();
+  const std::string pairing = content.at("pairing").get<std::string>();
   const bool reads_neighbours = pairing.starts_with("interleaved");
   if (!reads_neighbours && pairing != "half_split") {
     FAIL("a pairing that nobody knows: " << pairing);
@@ -208,7 +208,7 @@ void check_pairing(const rope::LayerRope& layer, const json& content) {
 
 // Schemes without a config, as other engines have them.
 rope::Parameters parameters_of(const json& content) {
-  const json& scheme = content["scheme"];
+  const json& scheme = content.at("scheme");
   const std::set<std::string> known = {"type",
                                        "base",
                                        "factor",
@@ -232,7 +232,7 @@ rope::Parameters parameters_of(const json& content) {
     if (!known.contains(item.key())) throw std::runtime_error("scheme key " + item.key());
   }
   const auto number = [&](const char* key) { return scheme.at(key).get<double>(); };
-  rope::Parameters parameters = {.rotary_dim = content["args"]["rotary_dim"].get<std::int64_t>(),
+  rope::Parameters parameters = {.rotary_dim = content.at("args")["rotary_dim"].get<std::int64_t>(),
                                  .base = number("base")};
   const std::string type = scheme.at("type").get<std::string>();
   if (type == "yarn") {
@@ -283,14 +283,15 @@ rope::Parameters parameters_of(const json& content) {
 void run_scheme(const json& content, Tally& tally) {
   const rope::Parameters parameters = parameters_of(content);
   const rope::Frequencies frequencies =
-      has(content["scheme"], "sequence_length")
-          ? rope::frequencies(parameters, content["scheme"]["sequence_length"].get<std::int64_t>())
+      has(content.at("scheme"), "sequence_length")
+          ? rope::frequencies(parameters,
+                              content.at("scheme")["sequence_length"].get<std::int64_t>())
           : rope::frequencies(parameters);
   check_frequencies({frequencies.values().begin(), frequencies.values().end()}, content, tally);
   check_magnitude(frequencies.magnitude(), content);
   if (!has(content, "cache_rows")) return;
   // Rows [cos | sin] of a float32 table, with float32 angles.
-  for (const auto& row : content["cache_rows"].items()) {
+  for (const auto& row : content.at("cache_rows").items()) {
     const std::int64_t position = std::stoll(row.key());
     const rope::CosSinTable<double> table(frequencies, position + 1);
     Numbers found(table.cos(position).begin(), table.cos(position).end());
@@ -310,32 +311,32 @@ void run_inv_freq(const json& content, Tally& tally) {
     run_scheme(content, tally);
     return;
   }
-  const rope::ModelRope model = rope::model_rope(content["config"], options_of(content));
+  const rope::ModelRope model = rope::model_rope(content.at("config"), options_of(content));
   const rope::LayerRope& layer = layer_of(model, content);
   const rope::Frequencies frequencies = frequencies_of(layer, content);
   check_frequencies(stored(layer, frequencies), content, tally);
   check_magnitude(frequencies.magnitude(), content);
   check_pairing(layer, content);
   if (has(content, "rotary_dim"))
-    CHECK(layer.rotary_dim() == content["rotary_dim"].get<std::int64_t>());
+    CHECK(layer.rotary_dim() == content.at("rotary_dim").get<std::int64_t>());
   if (has(content, "softmax_scale_multiplier")) {
     CHECK(std::abs(layer.softmax_scale_multiplier -
-                   content["softmax_scale_multiplier"].get<double>()) <= 1e-12);
+                   content.at("softmax_scale_multiplier").get<double>()) <= 1e-12);
     ++tally["softmax scale multipliers"];
   }
 }
 
 void run_stateful(const json& content, Tally& tally) {
-  const rope::ModelRope model = rope::model_rope(content["config"], options_of(content));
+  const rope::ModelRope model = rope::model_rope(content.at("config"), options_of(content));
   const rope::LayerRope& layer = layer_of(model, content);
   const auto* const dynamic = std::get_if<rope::DynamicNtk>(&layer.parameters.scaling);
   std::int64_t kept = dynamic != nullptr ? std::int64_t{dynamic->max_positions.value()} : 0;
-  for (const json& step : content["steps"]) {
-    const auto length = step["seq_len"].get<std::int64_t>();
+  for (const json& step : content.at("steps")) {
+    const auto length = step.at("seq_len").get<std::int64_t>();
     INFO("seq_len " << length);
     if (dynamic != nullptr) kept = rope::next_length(kept, length, dynamic->max_positions.value());
     if (has(step, "max_seq_len_cached"))
-      CHECK(kept == step["max_seq_len_cached"].get<std::int64_t>());
+      CHECK(kept == step.at("max_seq_len_cached").get<std::int64_t>());
     const rope::Frequencies frequencies = layer.frequencies(dynamic != nullptr ? kept : length);
     check_frequencies(stored(layer, frequencies), step, tally);
     if (has(content, "attention_factor")) check_magnitude(frequencies.magnitude(), content);
@@ -344,9 +345,9 @@ void run_stateful(const json& content, Tally& tally) {
 }
 
 void run_table(const json& content, Tally& tally) {
-  const rope::ModelRope model = rope::model_rope(content["config"], options_of(content));
+  const rope::ModelRope model = rope::model_rope(content.at("config"), options_of(content));
   const rope::LayerRope& layer = layer_of(model, content);
-  const auto positions = content["positions"].get<std::vector<std::int64_t>>();
+  const auto positions = content.at("positions").get<std::vector<std::int64_t>>();
   const rope::Frequencies frequencies = frequencies_of(layer, content);
   check_magnitude(frequencies.magnitude(), content);
   const rope::CosSinTable<double> table(frequencies,
@@ -357,8 +358,8 @@ void run_table(const json& content, Tally& tally) {
     const Numbers sin(table.sin(positions[row]).begin(), table.sin(positions[row]).end());
     const std::pair<const Numbers*, const char*> both[] = {{&cos, "cos"}, {&sin, "sin"}};
     for (const auto& [found, name] : both) {
-      const Numbers exact = flat(content[std::string(name) + "_f64"][row]);
-      const Numbers rounded = flat(content[name][row]);
+      const Numbers exact = flat(content.at(std::string(name) + "_f64").at(row));
+      const Numbers rounded = flat(content.at(name).at(row));
       REQUIRE(found->size() == exact.size());
       REQUIRE(found->size() == rounded.size());
       // The original's double angle is itself rounded: half an ulp of the position, and as many
@@ -366,9 +367,10 @@ void run_table(const json& content, Tally& tally) {
       const double tolerance =
           frequencies.magnitude() * (4e-15 + static_cast<double>(positions[row]) * 8e-16);
       // Its float32 angle is wrong by up to this much, which the file measured.
-      const double float_tolerance = 2e-6 + (content.contains("max_abs_diff_per_position")
-                                                 ? flat(content["max_abs_diff_per_position"])[row]
-                                                 : static_cast<double>(positions[row]) * 6e-8);
+      const double float_tolerance =
+          2e-6 + (content.contains("max_abs_diff_per_position")
+                      ? flat(content.at("max_abs_diff_per_position"))[row]
+                      : static_cast<double>(positions[row]) * 6e-8);
       for (std::size_t i = 0; i < exact.size(); ++i) {
         CHECK(std::abs((*found)[i] - exact[i]) <= tolerance);
         CHECK(std::abs((*found)[i] - rounded[i]) <= float_tolerance);
@@ -380,7 +382,7 @@ void run_table(const json& content, Tally& tally) {
 }
 
 void run_query_scale(const json& content, Tally& tally) {
-  const auto positions = content["positions"].get<std::vector<std::int64_t>>();
+  const auto positions = content.at("positions").get<std::vector<std::int64_t>>();
   const auto check = [&](const rope::QueryScale& scale, const json& expected) {
     REQUIRE(expected.size() == positions.size());
     for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -397,14 +399,14 @@ void run_query_scale(const json& content, Tally& tally) {
     if (!own.is_object() || !has(own, "scale")) continue;
     INFO(item.key());
     if (has(own, "llama_4_scaling_beta")) {
-      check({.beta = own["llama_4_scaling_beta"].get<double>(),
+      check({.beta = own.at("llama_4_scaling_beta").get<double>(),
              .period = own.at("original_max_position_embeddings").get<std::int64_t>()},
-            own["scale"]);
+            own.at("scale"));
     } else {
       check({.beta = own.at("attn_scale").get<double>(),
              .period = own.at("floor_scale").get<std::int64_t>(),
              .offset = 1},
-            own["scale"]);
+            own.at("scale"));
     }
     ++found;
   }
@@ -493,7 +495,7 @@ void run_rotation(const json& content, const std::string& tensor, const rope::La
                rope::at(ids, {block.batch, block.tokens}),
                {.pairing = layer.pairing, .first_dim = first});
   if (layer.output_order != layer.pairing) to_halves(x, block, first, layer.rotary_dim());
-  const Numbers exact = flat(content[tensor + "_out_f64"]);
+  const Numbers exact = flat(content.at(tensor + "_out_f64"));
   REQUIRE(exact.size() == x.size());
   double worst = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -510,7 +512,7 @@ void run_rotation(const json& content, const std::string& tensor, const rope::La
   ++tally[sizeof(T) == 4 ? "tensors rotated in float" : "tensors rotated in double"];
   if (sizeof(T) == 8) return;
   // Its float32 results have float32 angles: comparable where those are small.
-  const Numbers rounded = flat(content[tensor + "_out"]);
+  const Numbers rounded = flat(content.at(tensor + "_out"));
   REQUIRE(rounded.size() == x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto row = i / static_cast<std::size_t>(block.heads * block.dim);
@@ -523,13 +525,13 @@ void run_rotation(const json& content, const std::string& tensor, const rope::La
 
 void run_rotated_vectors(const json& content, Tally& tally) {
   rope::ModelOptions options = options_of(content);
-  options.head_dim_if_missing = content["shape_q"].at(3).get<std::int64_t>();
-  const rope::ModelRope model = rope::model_rope(content["config"], options);
+  options.head_dim_if_missing = content.at("shape_q").at(3).get<std::int64_t>();
+  const rope::ModelRope model = rope::model_rope(content.at("config"), options);
   const rope::LayerRope& layer = layer_of(model, content);
   check_pairing(layer, content);
-  CHECK(layer.rotary_dim() == content["rotary_dim"].get<std::int64_t>());
+  CHECK(layer.rotary_dim() == content.at("rotary_dim").get<std::int64_t>());
   std::vector<std::int64_t> ids;
-  for (const json& row : content["positions"]) {
+  for (const json& row : content.at("positions")) {
     for (const json& id : row) ids.push_back(id.get<std::int64_t>());
   }
   // The original decides by the largest position of the whole batch.
@@ -545,37 +547,37 @@ void run_rotated_vectors(const json& content, Tally& tally) {
 }
 
 void run_ggml(const json& content, Tally& tally) {
-  const auto shape = content["shape"].get<std::vector<std::int64_t>>();
+  const auto shape = content.at("shape").get<std::vector<std::int64_t>>();
   const Block block = {1, shape.at(0), shape.at(1), shape.at(2)};
   const auto first = value_or<std::int64_t>(content, "n_offs", 0);
-  const auto ids = content["positions"].get<std::vector<std::int64_t>>();
-  const auto mode = content["mode"].get<int>();
+  const auto ids = content.at("positions").get<std::vector<std::int64_t>>();
+  const auto mode = content.at("mode").get<int>();
   // ggml takes longer lists and looks at the first ones.
-  auto freq_factors = flat(content["freq_factors"]);
-  const auto pairs = static_cast<std::size_t>(content["n_dims"].get<std::int64_t>() / 2);
+  auto freq_factors = flat(content.at("freq_factors"));
+  const auto pairs = static_cast<std::size_t>(content.at("n_dims").get<std::int64_t>() / 2);
   if (freq_factors.size() > pairs) freq_factors.resize(pairs);
   const rope::Pairing pairing = mode == 2 ? rope::Pairing::half_split : rope::Pairing::interleaved;
   const rope::Parameters parameters = {
-      .rotary_dim = content["n_dims"].get<std::int64_t>(),
-      .base = content["freq_base"].get<double>(),
-      .scaling = rope::Ggml{.freq_scale = content["freq_scale"].get<double>(),
-                            .ext_factor = content["ext_factor"].get<double>(),
-                            .attn_factor = content["attn_factor"].get<double>(),
-                            .beta_fast = content["beta_fast"].get<double>(),
-                            .beta_slow = content["beta_slow"].get<double>(),
-                            .n_ctx_orig = content["n_ctx_orig"].get<std::int64_t>(),
+      .rotary_dim = content.at("n_dims").get<std::int64_t>(),
+      .base = content.at("freq_base").get<double>(),
+      .scaling = rope::Ggml{.freq_scale = content.at("freq_scale").get<double>(),
+                            .ext_factor = content.at("ext_factor").get<double>(),
+                            .attn_factor = content.at("attn_factor").get<double>(),
+                            .beta_fast = content.at("beta_fast").get<double>(),
+                            .beta_slow = content.at("beta_slow").get<double>(),
+                            .n_ctx_orig = content.at("n_ctx_orig").get<std::int64_t>(),
                             .freq_factors = freq_factors}};
   const rope::CosSinTable<float> table(rope::frequencies(parameters),
                                        *std::max_element(ids.begin(), ids.end()) + 1);
   std::vector<float> x = input<float>(block, 0.0);
   const auto view = rope::thd(x, {block.tokens, block.heads, block.dim});
   const rope::PairingOptions options = {.pairing = pairing, .first_dim = first};
-  if (content["forward"].get<bool>()) {
+  if (content.at("forward").get<bool>()) {
     rope::rotate(view, table, rope::at(ids, {block.tokens}), options);
   } else {
     rope::rotate_transpose(view, table, rope::at(ids, {block.tokens}), options);
   }
-  const Numbers expected = flat(content["output"]);
+  const Numbers expected = flat(content.at("output"));
   REQUIRE(expected.size() == x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto token = i / static_cast<std::size_t>(block.heads * block.dim);
@@ -589,12 +591,13 @@ void run_ggml(const json& content, Tally& tally) {
 
 /// Why a case is not run here: it belongs to another part of the library.
 std::string whose(const json& content) {
-  const std::string kind = content["kind"].get<std::string>();
+  const std::string kind = content.at("kind").get<std::string>();
   if (kind.starts_with("onnx_")) return "onnx";
   if (kind == "rope_index" || kind == "axis_pattern") return "several position axes";
   if (kind == "weight_permutation") return "weights";
-  if (kind == "ggml_rope" && (content["mode"].get<int>() & 8) != 0) return "several position axes";
-  if (kind == "rotated_vectors" && content["positions"].at(0).at(0).is_array()) {
+  if (kind == "ggml_rope" && (content.at("mode").get<int>() & 8) != 0)
+    return "several position axes";
+  if (kind == "rotated_vectors" && content.at("positions").at(0).at(0).is_array()) {
     return "several position axes";
   }
   return {};
@@ -618,7 +621,7 @@ TEST_CASE("what the original implementations made of their configs") {
   Tally refused;
   Tally compared;
   for (const Case& one : cases) {
-    const std::string kind = one.content["kind"].get<std::string>();
+    const std::string kind = one.content.at("kind").get<std::string>();
     INFO(one.file.filename().string());
     if (const std::string other = whose(one.content); !other.empty()) {
       ++left[kind + " (" + other + ")"];

@@ -62,7 +62,14 @@ inline std::string default_label(const Config& config, std::int64_t layer, std::
   }
   if (type.name == "minimax") return layer % 2 == 0 ? full : "linear_attention";
   if (type.name == "recurrent_gemma") return layer % 3 == 2 ? full : "recurrent";
-  if (type.split == Split::deepseek_v4) return "compress";
+  if (type.split == Split::deepseek_v4) {
+    const Json* const ratios = list_by_layer(config, "compress_ratios", count);
+    if (ratios == nullptr) return "compress";
+    const double ratio =
+        Keys::number_of((*ratios)[static_cast<std::size_t>(layer)],
+                        config.keys.name("compress_ratios[" + std::to_string(layer) + "]"));
+    return ratio == 0 ? sliding : "compress";
+  }
   if (type.full_every == 0) return {};
   const char* const key =
       type.name == "afmoe" ? "global_attn_every_n_layers" : "sliding_window_pattern";
