@@ -54,6 +54,12 @@ inline std::int64_t bits_of(const std::string& dtype) {
   return found == known.end() ? 0 : found->second;
 }
 
+[[noreturn]] inline void refuse_entry(const std::string& file, const std::string& name) {
+  fail(file, ": ", quoted(name),
+       name == "__metadata__" ? ": is not an object of strings"
+                              : ": needs a dtype, a shape and data_offsets");
+}
+
 /// Parses JSON without trusting its depth, its duplicate keys or the lengths of its arrays: the
 /// parser alone would keep the last of two equal names, and take any amount of memory.
 inline json parse_strictly(const std::string& file, std::span<const std::byte> text) {
@@ -64,31 +70,53 @@ inline json parse_strictly(const std::string& file, std::span<const std::byte> t
   constexpr int max_rank = 64;
   std::set<std::string> names[3];
   std::size_t array_length = 0;
+  bool is_object = false;
+  std::string entry;
+  // The parser walks through an object's members whenever one of them ends, which takes forever
+  // for many. So entries are taken out of its hands as they come.
+  json entries = json::object();
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     switch (event) {
       case json::parse_event_t::object_start:
+        if (depth > 1) {
+          fail(file, ": the header is nested too deeply");
+        }
+        is_object = is_object || depth == 0;
+        names[depth + 1].clear();
+        break;
       case json::parse_event_t::array_start:
         if (depth > 2) {
           fail(file, ": the header is nested too deeply");
         }
-        array_length = 0;
-        if (event == json::parse_event_t::object_start && depth < 2) {
-          names[depth + 1].clear();
+        if (depth == 1 && is_object) {
+          refuse_entry(file, entry);
         }
+        array_length = 0;
         break;
       case json::parse_event_t::key: {
         const auto& name = parsed.get_ref<const std::string&>();
-        if (depth <= 2 && !names[depth].insert(name).second) {
+        if (!names[depth].insert(name).second) {
           fail(file, ": the header names ", quoted(name), " twice");
+        }
+        if (depth == 1) {
+          entry = name;
         }
         break;
       }
       case json::parse_event_t::value:
+        if (depth == 1 && is_object) {
+          refuse_entry(file, entry);
+        }
         if (depth == 3 && ++array_length > max_rank) {
           fail(file, ": the header has an array of more than ", max_rank, " values");
         }
         break;
       case json::parse_event_t::object_end:
+        if (depth == 1 && is_object) {
+          entries[entry] = std::move(parsed);
+          return false;
+        }
+        break;
       case json::parse_event_t::array_end:
         break;
     }
@@ -96,7 +124,8 @@ inline json parse_strictly(const std::string& file, std::span<const std::byte> t
   };
   try {
     const auto* const first = reinterpret_cast<const char*>(text.data());
-    return json::parse(first, first + text.size(), watch);
+    json whole = json::parse(first, first + text.size(), watch);
+    return is_object ? std::move(entries) : std::move(whole);
   } catch (const json::exception& error) {
     fail(file, ": the header is not JSON: ", error.what());
   }

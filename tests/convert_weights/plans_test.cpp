@@ -90,8 +90,11 @@ TEST_CASE("q and k are reordered by their own heads, all else is copied") {
 
 TEST_CASE("v and the output projection are refused") {
   Patterns all = default_patterns();
-  all.k = {"*_proj.weight"};
-  for (const char* name : {"a.v_proj.weight", "a.o_proj.weight", "a.out_proj.weight"}) {
+  all.k = {"a.*"};
+  for (const char* name :
+       {"a.v_proj.weight", "a.v_norm.weight", "a.v_lin.bias", "a.self.value.weight",
+        "a.to_v.weight", "a.o_proj.weight", "a.out_proj.weight", "a.to_out.0.weight",
+        "a.self_attn.dense.weight", "a.attn.c_proj.weight"}) {
     CHECK(refusal_of(name, {16, 6}, all) ==
           "f: \"" + std::string(name) +
               "\": is of v or of the output projection, which must not be reordered");
@@ -119,7 +122,8 @@ TEST_CASE("what seems to belong to q or k is not passed over in silence") {
        {"a.self_attn.q_proj.weight_scale", "a.self_attn.q_proj.lora_B.weight",
         "a.self_attn.qkv_proj.weight", "a.attention.query_key_value.weight", "a.q_layernorm.weight",
         "a.k_layernorm.norms.0.weight", "a.self_attn.kv_a_proj_with_mqa.weight",
-        "a.attn.c_attn.weight", "a.attention.wq.scales"}) {
+        "a.attn.c_attn.weight", "a.attention.wq.scales", "a.self.key.bias",
+        "a.SelfAttention.q.weight", "a.SelfAttention.k.weight", "a.to_q.weight", "a.to_k.weight"}) {
     CAPTURE(name);
     CHECK_THAT(refusal_of(name, {32, 6}), contains("seems to belong to q or k, but is not known"));
     Patterns patterns = default_patterns();
@@ -209,6 +213,7 @@ TEST_CASE("a command line that makes no sense is refused") {
                                             {"a", "b", "--to", "split"},
                                             {"a", "--to", "interleaved"},
                                             {"a", "b", "c", "--to", "interleaved"},
+                                            {"a", "", "--to", "interleaved"},
                                             {"a", "b", "--to", "interleaved", "--heads", "0"},
                                             {"a", "b", "--to", "interleaved", "--heads", "4x"},
                                             {"a", "b", "--to", "interleaved", "--head-dim", ""},

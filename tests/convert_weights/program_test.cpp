@@ -1,110 +1,40 @@
 // The program convert_weights as its user sees it: byte for byte, and when the disk is full or it
 // is killed.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "convert_weights/small_file.hpp"
 #include "support/catch.hpp"
+#include "support/program.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using rope_test::contains;
+using rope_test::file_bytes;
 using rope_test::layer;
+using rope_test::Outcome;
 using rope_test::SmallTensor;
-
-/// A folder that is gone at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "rope-convert-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  void write(const std::string& name, const std::string& bytes) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-  }
-  std::vector<std::string> names(const std::string& inside = ".") const {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(path_ / inside)) {
-      found.push_back(entry.path().filename().string());
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-  }
-
- private:
-  fs::path path_;
-};
-
-std::string content(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-/// Starts the program; files that it writes may grow to `file_limit` bytes.
-pid_t start(const std::vector<std::string>& arguments, const std::string& output,
-            rlim_t file_limit = RLIM_INFINITY) {
-  std::vector<std::string> all = arguments;
-  all.insert(all.begin(), ROPE_TEST_CONVERT_WEIGHTS);
-  std::vector<char*> pointers;
-  for (std::string& argument : all) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    dup2(file, STDOUT_FILENO);
-    dup2(file, STDERR_FILENO);
-    const rlimit limit{file_limit, file_limit};
-    if (file_limit == RLIM_INFINITY || setrlimit(RLIMIT_FSIZE, &limit) == 0) {
-      execv(pointers[0], pointers.data());
-    }
-    _exit(127);
-  }
-  return child;
-}
-
-struct Outcome {
-  int status;  // that of the program, or -1 and
-  int signal;  // what ended it
-  std::string text;
-};
-
-Outcome wait_for(pid_t child, const std::string& output) {
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-          content(output)};
-}
+using rope_test::TemporaryFolder;
 
 Outcome run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY) {
-  const Folder folder;
-  return wait_for(start(arguments, folder / "out", file_limit), folder / "out");
+  return rope_test::run_program(ROPE_TEST_CONVERT_WEIGHTS, arguments, file_limit);
 }
 
 std::string refusal(const std::vector<std::string>& arguments) {
   const Outcome outcome = run(arguments);
   CHECK(outcome.status == 1);
-  CHECK(std::count(outcome.text.begin(), outcome.text.end(), '\n') == 1);
-  CHECK(outcome.text.starts_with("convert_weights: "));
-  return outcome.text;
+  CHECK(outcome.out.empty());
+  CHECK(std::count(outcome.error.begin(), outcome.error.end(), '\n') == 1);
+  CHECK(outcome.error.starts_with("convert_weights: "));
+  return outcome.error;
 }
 
 /// Half-split rows of `data` in interleaved order, for heads of `head_dim` rows with `rotary_dim`
@@ -144,7 +74,7 @@ const char* const config =
 }  // namespace
 
 TEST_CASE("a file is converted as by hand, and back to the same bytes") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto tensors = layer(0, 4, 2, 8);
   folder.write("model.safetensors", rope_test::file_of(tensors));
   folder.write("config.json", config);
@@ -159,9 +89,9 @@ TEST_CASE("a file is converted as by hand, and back to the same bytes") {
     arguments.insert(arguments.end(), part.begin(), part.end());
     const Outcome outcome = run(arguments);
     CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text,
-               contains("reordered 3 tensors of q and 3 of k, copied 4, in 1 file\n"));
-    return content(arguments[3]);
+    CHECK(outcome.error.empty());
+    CHECK_THAT(outcome.out, contains("reordered 3 tensors of q and 3 of k, copied 4, in 1 file\n"));
+    return file_bytes(arguments[3]);
   };
   const std::string there =
       converted({"--to", "interleaved", folder / "model.safetensors", folder / "there"});
@@ -174,7 +104,7 @@ TEST_CASE("a file is converted as by hand, and back to the same bytes") {
 }
 
 TEST_CASE("a folder of shards is converted, and back to the same bytes") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto first = layer(0, 4, 2, 8);
   const auto second = layer(1, 4, 2, 8);
   std::string index;
@@ -189,14 +119,14 @@ TEST_CASE("a folder of shards is converted, and back to the same bytes") {
   folder.write("in/notes.txt", "not of the model");
 
   CHECK(run({folder / "in", folder / "out/", "--to", "interleaved"}).status == 0);
-  CHECK(content(folder / "out/a.safetensors") == expected_file(first, 8, 0, 8));
-  CHECK(content(folder / "out/b.safetensors") == expected_file(second, 8, 0, 8));
+  CHECK(file_bytes(folder / "out/a.safetensors") == expected_file(first, 8, 0, 8));
+  CHECK(file_bytes(folder / "out/b.safetensors") == expected_file(second, 8, 0, 8));
   CHECK(run({folder / "out", folder / "back", "--to", "half_split"}).status == 0);
   CHECK(folder.names("back") ==
         std::vector<std::string>{"a.safetensors", "b.safetensors", "config.json", index_name});
   for (const std::string& name : folder.names("back")) {
     CAPTURE(name);
-    CHECK(content(folder / ("back/" + name)) == content(folder / ("in/" + name)));
+    CHECK(file_bytes(folder / ("back/" + name)) == file_bytes(folder / ("in/" + name)));
   }
 
   SECTION("an index that does not fit the shards is refused") {
@@ -208,6 +138,8 @@ TEST_CASE("a folder of shards is converted, and back to the same bytes") {
     };
     CHECK_THAT(refused_with("a.safetensors", "b.safetensors"), contains("the index has it in b."));
     CHECK_THAT(refused_with("a.safetensors", "../a.safetensors"), contains("not the name of a"));
+    CHECK_THAT(refused_with("a.safetensors", "a\\u0000.safetensors"),
+               contains("not the name of a"));
     CHECK_THAT(
         refused_with("{\"model.layers.0.input", "{\"x\":\"c.safetensors\",\"model.layers.0.input"),
         contains("c.safetensors: cannot"));
@@ -225,7 +157,7 @@ TEST_CASE("a folder of shards is converted, and back to the same bytes") {
 }
 
 TEST_CASE("what cannot be done is said in one line and leaves nothing") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string whole = rope_test::file_of(layer(0, 4, 2, 8));
   folder.write("a", whole);
   folder.write("config.json", config);
@@ -238,7 +170,7 @@ TEST_CASE("what cannot be done is said in one line and leaves nothing") {
     return refusal({folder / source, folder / target, "--to", "interleaved"});
   };
   CHECK_THAT(refused("a", "taken"), contains("taken: is there already"));
-  CHECK(content(folder / "taken") == "precious");
+  CHECK(file_bytes(folder / "taken") == "precious");
   CHECK_THAT(refused("a", "a"), contains("a: is there already"));
   CHECK_THAT(refused("short", "out"), contains("short: the tensors take "));
   CHECK_THAT(refused("empty", "out"), contains("0 bytes are too few"));
@@ -252,14 +184,20 @@ TEST_CASE("what cannot be done is said in one line and leaves nothing") {
              contains("but 8 heads of 8 need 64 rows"));
   CHECK_THAT(refusal({"/dev/zero", folder / "out", "--to", "interleaved"}),
              contains("/dev/zero: is not a regular file"));
+  CHECK_THAT(
+      refusal({folder / "a", folder / "out", "--to", "interleaved", "--config", folder / "."}),
+      contains("is a folder"));
+  const Outcome help = run({"--help"});
+  CHECK(help.status == 0);
+  CHECK(help.out.starts_with("usage: convert_weights"));
   const Outcome usage = run({folder / "a", folder / "out"});
   CHECK(usage.status == 2);
-  CHECK_THAT(usage.text, contains("--to has no default") && contains("usage: convert_weights"));
+  CHECK_THAT(usage.error, contains("--to has no default") && contains("usage: convert_weights"));
   CHECK(folder.names() == names);
 }
 
 TEST_CASE("a disk that is full leaves nothing") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string whole = rope_test::file_of(layer(0, 4, 2, 8));
   folder.write("in/model.safetensors", whole);
   folder.write("in/config.json", config);
@@ -269,7 +207,7 @@ TEST_CASE("a disk that is full leaves nothing") {
     for (const char* source : {"in", "in/model.safetensors"}) {
       const Outcome outcome = run({folder / source, folder / "out", "--to", "interleaved"}, limit);
       CHECK(outcome.status == 1);
-      CHECK_THAT(outcome.text, contains("cannot be written: File too large"));
+      CHECK_THAT(outcome.error, contains("cannot be written: File too large"));
       CHECK(folder.names() == std::vector<std::string>{"in"});
     }
   }
@@ -277,7 +215,7 @@ TEST_CASE("a disk that is full leaves nothing") {
 }
 
 TEST_CASE("a program that is ended leaves no half-written target") {
-  const Folder folder;
+  const TemporaryFolder folder;
   // 256 MB of zeros that take no room here, so that there is time to end it.
   const std::string header =
       R"({"x.self_attn.q_proj.weight":{"dtype":"U8","shape":[32,4194304],"data_offsets":[0,134217728]},)"
@@ -290,13 +228,12 @@ TEST_CASE("a program that is ended leaves no half-written target") {
 
   for (const int signal_number : {SIGTERM, SIGINT, SIGKILL}) {
     CAPTURE(signal_number);
-    const Folder other;
-    const pid_t child = start({folder / "a", folder / "out", "--to", "interleaved"}, other / "out");
-    int status = 0;
-    while (folder.names().size() == before && waitpid(child, &status, WNOHANG) == 0) {
+    const rope_test::RunningProgram program(ROPE_TEST_CONVERT_WEIGHTS,
+                                            {folder / "a", folder / "out", "--to", "interleaved"});
+    while (folder.names().size() == before && !program.has_ended()) {
     }
-    REQUIRE(kill(child, signal_number) == 0);
-    const Outcome outcome = wait_for(child, other / "out");
+    program.send(signal_number);
+    const Outcome outcome = program.wait();
     if (outcome.status == 0) {  // it was faster
       CHECK(fs::file_size(folder / "out") == size);
       fs::remove(folder / "out");

@@ -3,6 +3,7 @@
 #include "rope/encodings/alibi.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -121,6 +122,9 @@ TEST_CASE("what cannot be right is refused, and the scores stay as they are") {
         "InvalidArgument: rope::alibi_slopes: heads must be at least 1, got 0");
   CHECK(message_of([] { rope::alibi_slopes(-3); }) ==
         "InvalidArgument: rope::alibi_slopes: heads must be at least 1, got -3");
+  CHECK(rope::alibi_slopes(1 << 20).size() == std::size_t{1} << 20);
+  CHECK(message_of([] { rope::alibi_slopes((1 << 20) + 1); }) ==
+        "InvalidArgument: rope::alibi_slopes: heads must be at most 2^20, got 1048577");
 
   const std::vector<double> before(2 * 2 * 2, 3.0);
   std::vector<double> s = before;

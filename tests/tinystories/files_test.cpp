@@ -70,11 +70,12 @@ std::string tokenizer_error(const std::string& path, std::size_t size) {
 }
 
 std::string checkpoint_error_of(const std::string& bytes) {
-  return checkpoint_error(workspace().file("model.bin", bytes));
+  return checkpoint_error(workspace().write("model.bin", bytes));
 }
 
 std::string tokenizer_error_of(const std::string& bytes) {
-  return tokenizer_error(workspace().file("tokenizer.bin", bytes), small_tokenizer().tokens.size());
+  return tokenizer_error(workspace().write("tokenizer.bin", bytes),
+                         small_tokenizer().tokens.size());
 }
 
 template <class T>
@@ -92,7 +93,7 @@ TEST_CASE("a whole checkpoint is read") {
   SmallModel model;
   model.shared_classifier = GENERATE(true, false);
   model = with_random_weights(model, 1);
-  const tinystories::Checkpoint checkpoint(workspace().file("model.bin", model.bytes()));
+  const tinystories::Checkpoint checkpoint(workspace().write("model.bin", model.bytes()));
   const auto counts = model.counts();
   const float* expected = model.weights.data();
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
@@ -119,7 +120,7 @@ TEST_CASE("half-split order takes the even rows of each head first") {
   model.heads = 2;
   model.kv_heads = 1;
   model = with_random_weights(model, 2);
-  const std::string path = workspace().file("model.bin", model.bytes());
+  const std::string path = workspace().write("model.bin", model.bytes());
   const tinystories::Checkpoint before(path);
   tinystories::Checkpoint after(path);
   tinystories::reorder_to_half_split(after);
@@ -141,7 +142,7 @@ TEST_CASE("a checkpoint cut anywhere or with bytes at its end is refused") {
   model.layers = 1;
   model = with_random_weights(model, 3);
   const std::string bytes = model.bytes();
-  const std::string path = workspace().file("model.bin", bytes);
+  const std::string path = workspace().write("model.bin", bytes);
   REQUIRE(checkpoint_error(path).empty());
   for (std::size_t size = bytes.size(); size-- > 0;) {
     std::filesystem::resize_file(path, size);
@@ -196,8 +197,8 @@ TEST_CASE("absurd numbers in a checkpoint's header are refused") {
 }
 
 TEST_CASE("what is no file is refused") {
-  CHECK_FALSE(checkpoint_error(workspace().path("missing")).empty());
-  CHECK_FALSE(tokenizer_error(workspace().path("missing"), 300).empty());
+  CHECK_FALSE(checkpoint_error(workspace() / "missing").empty());
+  CHECK_FALSE(tokenizer_error(workspace() / "missing", 300).empty());
   CHECK_THAT(checkpoint_error("/"), contains("not a regular file"));
   CHECK_THAT(tokenizer_error("/dev/zero", 300), contains("not a regular file"));
   CHECK_THAT(checkpoint_error_of(""), contains("truncated"));
@@ -206,7 +207,7 @@ TEST_CASE("what is no file is refused") {
 
 TEST_CASE("a tokenizer cut anywhere or of another vocabulary is refused") {
   const std::string bytes = small_tokenizer().bytes();
-  const std::string path = workspace().file("tokenizer.bin", bytes);
+  const std::string path = workspace().write("tokenizer.bin", bytes);
   const std::size_t size = small_tokenizer().tokens.size();
   REQUIRE(tokenizer_error(path, size).empty());
   CHECK_THAT(tokenizer_error(path, size + 1),

@@ -1,9 +1,4 @@
 // The tinystories program as its user sees it, on models made from scratch.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,52 +6,30 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/program.hpp"
 #include "tinystories/reference.hpp"
 #include "tinystories/small_model.hpp"
 
 namespace {
 
 using rope_test::contains;
-using rope_test::file_bytes;
+using rope_test::Outcome;
 using rope_test::reference_story;
 using rope_test::small_tokenizer;
 using rope_test::SmallModel;
 using rope_test::with_random_weights;
 using rope_test::workspace;
 
-struct Outcome {
-  int status;  // -1 if it was ended by a signal
-  std::string out;
-  std::string error;
-};
-
-Outcome run(std::vector<std::string> arguments) {
-  const std::string out = workspace().path("stdout");
-  const std::string error = workspace().path("stderr");
-  arguments.insert(arguments.begin(), ROPE_TEST_TINYSTORIES);
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  REQUIRE(posix_spawn_file_actions_init(&actions) == 0);
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-  REQUIRE(posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), flags, 0600) == 0);
-  REQUIRE(posix_spawn_file_actions_addopen(&actions, 2, error.c_str(), flags, 0600) == 0);
-  pid_t child = 0;
-  REQUIRE(posix_spawn(&child, pointers[0], &actions, nullptr, pointers.data(), environ) == 0);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_bytes(out), file_bytes(error)};
+Outcome run(const std::vector<std::string>& arguments) {
+  return rope_test::run_program(ROPE_TEST_TINYSTORIES, arguments);
 }
 
 std::string tokenizer_file() {
-  return workspace().file("tokenizer.bin", small_tokenizer().bytes());
+  return workspace().write("tokenizer.bin", small_tokenizer().bytes());
 }
 
 std::string model_file(const SmallModel& model) {
-  return workspace().file("model.bin", model.bytes());
+  return workspace().write("model.bin", model.bytes());
 }
 
 /// The text for these options, from a run that must succeed.
@@ -171,11 +144,11 @@ TEST_CASE("files that are not whole are refused in one line") {
   const std::string bytes = model.bytes();
   const std::string vocabulary = small_tokenizer().bytes();
   const auto refused_model = [&](const std::string& content) {
-    const std::string path = workspace().file("bad.bin", content);
+    const std::string path = workspace().write("bad.bin", content);
     return refusal(path, {path, tokenizer_file()});
   };
   const auto refused_tokenizer = [&](const std::string& content) {
-    const std::string path = workspace().file("bad.bin", content);
+    const std::string path = workspace().write("bad.bin", content);
     return refusal(path, {model_file(model), path});
   };
   for (const std::size_t cut : {0U, 1U, 27U, 28U, 29U, 1000U, 4096U, 20000U}) {
@@ -193,7 +166,7 @@ TEST_CASE("files that are not whole are refused in one line") {
   CHECK_THAT(refused_model(std::string(bytes.size(), '\x7F')), contains("no model"));
   CHECK_FALSE(refused_model(std::string(bytes.size(), '\xFF')).empty());
 
-  const std::string missing = workspace().path("missing.bin");
+  const std::string missing = workspace() / "missing.bin";
   CHECK_FALSE(refusal(missing, {missing, tokenizer_file()}).empty());
   CHECK_FALSE(refusal(missing, {model_file(model), missing}).empty());
 }

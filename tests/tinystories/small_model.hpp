@@ -1,64 +1,25 @@
 // Checkpoints and tokenizers made from scratch, so that tests need no file from outside.
 #pragma once
 
-#include <unistd.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <limits>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace rope_test {
 
-/// A folder for one test program's files, removed at its end.
-class Workspace {
- public:
-  Workspace()
-      : path_(std::filesystem::temp_directory_path() /
-              ("rope-tinystories-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  ~Workspace() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-
-  /// Writes a file and returns its path.
-  std::string file(const std::string& name, const std::string& bytes) const {
-    std::ofstream stream(path(name), std::ios::binary | std::ios::trunc);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!stream.flush()) {
-      throw std::runtime_error("cannot write " + path(name));
-    }
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline const Workspace& workspace() {
-  static const Workspace one;
+/// A folder for one test program's files.
+inline const TemporaryFolder& workspace() {
+  static const TemporaryFolder one;
   return one;
-}
-
-inline std::string file_bytes(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 template <class T>

@@ -16,7 +16,7 @@ using rope_test::workspace;
 namespace {
 
 tinystories::Tokenizer loaded(const rope_test::SmallTokenizer& small) {
-  return {workspace().file("tokenizer.bin", small.bytes()),
+  return {workspace().write("tokenizer.bin", small.bytes()),
           static_cast<std::int64_t>(small.tokens.size())};
 }
 
