@@ -173,6 +173,15 @@ TEST_CASE("positions that the table has no row for") {
   CHECK(rope::check_rotate(x.view(), eight_rows(), rope::from(5)).ok());
 }
 
+TEST_CASE("a table without rows") {
+  const CosSinTable<float> no_rows(rope::frequencies({.rotary_dim = 4}), 0);
+  auto x = Tensor<float>::random({1, 2, 1, 4}, 13);
+  require_refused_in_place<OutOfRange>(
+      "positions: the table has no rows, but the view has batch 1 and tokens 2", x, x.view(),
+      no_rows, {}, rope::from(0));
+  CHECK(rope::check_rotate(x.view().slice_tokens(0, 0), no_rows, rope::from(0)).ok());
+}
+
 TEST_CASE("positions of a shape that is not the view's") {
   auto x = Tensor<float>::random({2, 5, 1, 4}, 2);
   const std::vector<std::int32_t> ids(15);

@@ -72,6 +72,12 @@ inline Status check_positions(const char* who, const Positions& positions, const
                               std::int64_t rows) noexcept {
   const std::int64_t batch = layout.extent[0];
   const std::int64_t tokens = layout.extent[1];
+  if (rows == 0 && batch > 0 && tokens > 0) [[unlikely]] {
+    return failure(ErrorKind::out_of_range,
+                   "%s: positions: the table has no rows, but the view has batch %lld and tokens "
+                   "%lld",
+                   who, static_cast<long long>(batch), static_cast<long long>(tokens));
+  }
   switch (positions.kind()) {
     case Positions::Kind::from:
       return check_run(who, positions.start(), 0, tokens, rows);
