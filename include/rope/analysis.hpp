@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "rope/argument.hpp"
+#include "rope/detail/bits.hpp"
 #include "rope/detail/double_double.hpp"
 #include "rope/detail/elementary.hpp"
 #include "rope/detail/finite.hpp"
@@ -84,7 +84,7 @@ inline std::pair<double, double> exact_cos_sin(double position, double frequency
 /// The distance from `value` to its rounding to bf16, to nearest even: 8 significant bits, and
 /// steps of 2^-133 below 2^-126. For |value| <= 2^100.
 inline double bf16_error(double value) noexcept {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto bits = bits_of(value);
   const int exponent = static_cast<int>((bits >> 52) & 0x7ff) - 1023;
   const int step_exponent = (exponent < -126 ? -126 : exponent) - 7;
   // A sum with 1.5 * 2^52 steps has no bits below a step.
