@@ -40,21 +40,25 @@ bool counted_self_overlap(const Layout& layout) {
 }
 
 /// Whether two views share a byte, the second starting `distance` bytes after the first.
-bool counted_sharing(const Layout& a, const Layout& b, std::int64_t distance, std::int64_t bytes) {
+bool counted_sharing(const Layout& a, const Layout& b, std::int64_t distance, std::int64_t a_bytes,
+                     std::int64_t b_bytes) {
   const std::vector<std::int64_t> from_a = offsets(a);
   const std::vector<std::int64_t> from_b = offsets(b);
   for (const std::int64_t i : from_a) {
     for (const std::int64_t j : from_b) {
-      if (std::abs(i * bytes - (j * bytes + distance)) < bytes) return true;
+      const std::int64_t a_first = i * a_bytes;
+      const std::int64_t b_first = j * b_bytes + distance;
+      if (a_first < b_first + b_bytes && b_first < a_first + a_bytes) return true;
     }
   }
   return false;
 }
 
-bool share(const Layout& a, const Layout& b, std::int64_t distance, std::int64_t bytes) {
+bool share(const Layout& a, const Layout& b, std::int64_t distance, std::int64_t a_bytes,
+           std::int64_t b_bytes) {
   constexpr std::uintptr_t base = 1 << 20;
-  return rope::detail::share_memory(base, a, base + static_cast<std::uintptr_t>(distance), b,
-                                    bytes);
+  return rope::detail::share_memory({base, a, a_bytes},
+                                    {base + static_cast<std::uintptr_t>(distance), b, b_bytes});
 }
 
 Layout random_layout(Random& random) {
@@ -105,14 +109,16 @@ TEST_CASE("sharing agrees with counting, at any distance in bytes") {
   for (int i = 0; i < cases; ++i) {
     const Layout a = i % 2 == 0 ? sliced_layout(random) : random_layout(random);
     const Layout b = i % 3 == 0 ? sliced_layout(random) : random_layout(random);
-    const std::int64_t bytes = random.integer(0, 1) == 0 ? 4 : 8;
+    // Of one type, or of two when a rotation converts.
+    const std::int64_t a_bytes = std::int64_t{2} << random.integer(0, 2);
+    const std::int64_t b_bytes = i % 2 == 0 ? a_bytes : std::int64_t{2} << random.integer(0, 2);
     // Mostly whole elements; sometimes misaligned.
     const std::int64_t distance =
-        i % 5 == 0 ? random.integer(-200, 200) : bytes * random.integer(-60, 60);
-    const bool expected = counted_sharing(a, b, distance, bytes);
+        i % 5 == 0 ? random.integer(-200, 200) : b_bytes * random.integer(-60, 60);
+    const bool expected = counted_sharing(a, b, distance, a_bytes, b_bytes);
     sharing += expected ? 1 : 0;
-    REQUIRE(share(a, b, distance, bytes) == expected);
-    REQUIRE(share(b, a, -distance, bytes) == expected);
+    REQUIRE(share(a, b, distance, a_bytes, b_bytes) == expected);
+    REQUIRE(share(b, a, -distance, b_bytes, a_bytes) == expected);
   }
   CHECK(sharing > cases / 10);
   CHECK(sharing < cases * 9 / 10);
@@ -128,10 +134,10 @@ TEST_CASE("slices of a packed qkv share nothing, whatever their sizes") {
       const Layout k{{8, tokens, k_heads, dim}, {tokens * token, token, dim, 1}};
       const std::int64_t k_at = q_heads * dim * 4;
       CHECK_FALSE(overlaps_itself(q));
-      CHECK_FALSE(share(q, k, k_at, 4));
-      CHECK_FALSE(share(k, k, k_heads * dim * 4, 4));
-      CHECK(share(q, k, k_at - 4, 4));
-      CHECK(share(q, k, k_at - 1, 4));
+      CHECK_FALSE(share(q, k, k_at, 4, 4));
+      CHECK_FALSE(share(k, k, k_heads * dim * 4, 4, 4));
+      CHECK(share(q, k, k_at - 4, 4, 4));
+      CHECK(share(q, k, k_at - 1, 4, 4));
     }
   }
 }
@@ -151,18 +157,18 @@ TEST_CASE("transposed and strided layouts of any size do not overlap themselves"
 TEST_CASE("an extent of 1 makes its stride irrelevant") {
   CHECK_FALSE(overlaps_itself({{1, 3, 1, 4}, {0, 4, 0, 1}}));
   CHECK_FALSE(overlaps_itself({{1, 1, 1, 1}, {0, 0, 0, 0}}));
-  CHECK(share({{1, 1, 1, 1}, {0, 0, 0, 0}}, {{1, 1, 1, 1}, {5, 6, 7, 8}}, 0, 4));
-  CHECK_FALSE(share({{1, 1, 1, 1}, {0, 0, 0, 0}}, {{1, 1, 1, 1}, {5, 6, 7, 8}}, 4, 4));
+  CHECK(share({{1, 1, 1, 1}, {0, 0, 0, 0}}, {{1, 1, 1, 1}, {5, 6, 7, 8}}, 0, 4, 4));
+  CHECK_FALSE(share({{1, 1, 1, 1}, {0, 0, 0, 0}}, {{1, 1, 1, 1}, {5, 6, 7, 8}}, 4, 4, 4));
 }
 
 TEST_CASE("spans near the largest do not overflow") {
   const std::int64_t far = std::numeric_limits<std::int64_t>::max() / 8 / 4;
   const Layout wide{{2, 2, 2, 2}, {far, -far + 4, 8, 1}};
   CHECK_FALSE(overlaps_itself(wide));
-  CHECK(share(wide, wide, 0, 4));
-  CHECK(share(wide, wide, far * 4, 4));
-  CHECK(share(wide, wide, 16, 4));  // far + (-far + 4)
-  CHECK_FALSE(share(wide, wide, 8, 4));
+  CHECK(share(wide, wide, 0, 4, 4));
+  CHECK(share(wide, wide, far * 4, 4, 4));
+  CHECK(share(wide, wide, 16, 4, 4));  // far + (-far + 4)
+  CHECK_FALSE(share(wide, wide, 8, 4, 4));
 }
 
 TEST_CASE("coprime strides of long axes are answered in bounded time") {
@@ -170,9 +176,9 @@ TEST_CASE("coprime strides of long axes are answered in bounded time") {
   constexpr std::int64_t many = 1 << 20;
   const Layout a{{many, many, many, 1}, {1000003, 1000033, 1000037, 1}};
   CHECK(overlaps_itself(a));  // 17 * 1000033 = 15 * 1000037 + 2 * 1000003
-  CHECK(share(a, a, 4 * (1000033 - 1000003), 4));
-  CHECK(share(a, a, 4 * 12345678901, 4));
+  CHECK(share(a, a, 4 * (1000033 - 1000003), 4, 4));
+  CHECK(share(a, a, 4 * 12345678901, 4, 4));
   // What the common divisor rules out needs no search.
   const Layout even{{many, many, many, 2}, {2000006, 2000066, 2000074, 2}};
-  CHECK_FALSE(share(even, even, 4, 4));
+  CHECK_FALSE(share(even, even, 4, 4, 4));
 }

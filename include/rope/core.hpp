@@ -5,6 +5,7 @@
 
 #include "rope/argument.hpp"
 #include "rope/check_rotate.hpp"
+#include "rope/coordinates.hpp"
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
 #include "rope/full_width.hpp"

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "rope/detail/fused.hpp"
 #include "rope/detail/isa.hpp"
 #include "rope/detail/rotate_work.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/pairing.hpp"
+#include "rope/scalar.hpp"
 #include "rope/table_concept.hpp"
 
 #if ROPE_DETAIL_HAS_AVX2_KERNELS
@@ -44,8 +46,9 @@ PairGeometry pair_geometry(std::int64_t pairs, std::int64_t dim_stride) noexcept
 }
 
 /// Which row of the table a token takes.
-template <class T, Table X>
-std::int64_t row_of(const RotateWork<T, X>& work, std::int64_t batch, std::int64_t token) noexcept {
+template <class In, class Out, Table X>
+std::int64_t row_of(const RotateWork<In, Out, X>& work, std::int64_t batch,
+                    std::int64_t token) noexcept {
   if constexpr (X::addressing == RowAddressing::position) {
     return work.positions->position(batch, token);
   } else {
@@ -89,20 +92,20 @@ namespace neon {
 }  // namespace neon
 #endif
 
-/// Rotates the tokens number `begin` to `end` - 1 with the instruction set in use.
-template <Pairing pairing, class T, Table X>
-void rotate_tokens(const RotateWork<T, X>& work, std::int64_t begin, std::int64_t end) noexcept {
+/// Rotates a part of the work with the instruction set in use.
+template <Pairing pairing, class In, class Out, Table X>
+void rotate_tokens(const RotateWork<In, Out, X>& work, const WorkPart& part) noexcept {
   switch (isa()) {
 #if ROPE_DETAIL_HAS_AVX2_KERNELS
     case Isa::avx2:
-      return avx2::rotate_tokens<pairing>(work, begin, end);
+      return avx2::rotate_tokens<pairing>(work, part);
 #endif
 #if ROPE_DETAIL_HAS_NEON_KERNELS
     case Isa::neon:
-      return neon::rotate_tokens<pairing>(work, begin, end);
+      return neon::rotate_tokens<pairing>(work, part);
 #endif
     default:
-      return portable::rotate_tokens<pairing>(work, begin, end);
+      return portable::rotate_tokens<pairing>(work, part);
   }
 }
 

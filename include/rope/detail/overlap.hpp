@@ -71,7 +71,7 @@ class StrideSum {
   }
 
  private:
-  static constexpr int max_terms = 8;
+  static constexpr int max_terms = 9;  // four axes of two views, and the units of an element
   static constexpr int max_steps = 20000;
 
   /// The least and greatest sum, and the common divisor, of the terms from each one on.
@@ -162,23 +162,37 @@ inline bool overlaps_itself(const Layout& layout) noexcept {
   return sum.reaches_zero_twice();
 }
 
-/// Whether two views of elements of `element_bytes` bytes, starting at the addresses `a` and `b`
-/// and neither of them empty, share memory.
-inline bool share_memory(std::uintptr_t a, const Layout& a_layout, std::uintptr_t b,
-                         const Layout& b_layout, std::int64_t element_bytes) noexcept {
+/// Where a view's elements lie: its first address, its layout, and the bytes of an element.
+struct Footprint {
+  std::uintptr_t address;
+  Layout layout;
+  std::int64_t element_bytes;
+};
+
+/// Whether two views, neither of them empty, share memory.
+inline bool share_memory(const Footprint& a, const Footprint& b) noexcept {
+  // Counted in the larger unit that divides both elements, each of which is a few units long.
+  const std::int64_t unit = a.element_bytes < b.element_bytes ? a.element_bytes : b.element_bytes;
+  const std::int64_t a_units = a.element_bytes / unit;
+  const std::int64_t b_units = b.element_bytes / unit;
   StrideSum sum;  // of an offset in a minus an offset in b
   for (int axis = 0; axis < 4; ++axis) {
-    sum.add(a_layout.stride[axis], 0, a_layout.extent[axis] - 1);
-    sum.add(b_layout.stride[axis], 1 - b_layout.extent[axis], 0);
+    if (a.layout.extent[axis] > 1) {  // a stride that is never taken may be any number
+      sum.add(a.layout.stride[axis] * a_units, 0, a.layout.extent[axis] - 1);
+    }
+    if (b.layout.extent[axis] > 1) {
+      sum.add(b.layout.stride[axis] * b_units, 1 - b.layout.extent[axis], 0);
+    }
   }
-  const auto distance = static_cast<std::int64_t>(b - a);
-  const std::int64_t elements = distance / element_bytes;
-  if (distance % element_bytes == 0) {
-    return sum.reaches(elements);
+  sum.add(1, 1 - b_units, a_units - 1);
+  const auto distance = static_cast<std::int64_t>(b.address - a.address);
+  const std::int64_t units = distance / unit;
+  if (distance % unit == 0) {
+    return sum.reaches(units);
   }
-  // Misaligned to each other: elements share bytes where the distance lies between two multiples of
+  // Misaligned to each other: units share bytes where the distance lies between two multiples of
   // their size.
-  return sum.reaches(elements) || sum.reaches(elements + (distance < 0 ? -1 : 1));
+  return sum.reaches(units) || sum.reaches(units + (distance < 0 ? -1 : 1));
 }
 
 }  // namespace rope::detail::inline ROPE_DETAIL_UNIT

@@ -32,9 +32,11 @@ struct RowScale {
 template <class T>
 concept Mutable = Element<T> && !std::is_const_v<T>;
 
-/// The element type of a view that is read into one of T.
+/// The element type of a view that is read into one of T: the same, or one that is computed with in
+/// the same type, and is converted on the way.
 template <class In, class T>
-concept ReadableAs = std::same_as<std::remove_const_t<In>, T>;
+concept ReadableAs = Element<std::remove_const_t<In>> &&
+    std::same_as<compute_type_t<std::remove_const_t<In>>, compute_type_t<T>>;
 
 inline namespace ROPE_DETAIL_UNIT {
 
@@ -77,8 +79,8 @@ inline Status check_pairing(const char* who, Pairing pairing) noexcept {
 }
 
 /// Everything that can be wrong with rotating one view, with the pairing known at compile time.
-template <Direction direction, class T, Table X>
-Status check_one(const char* who, View<const T> in, View<T> out, const X& table,
+template <Direction direction, class T, class In, Table X>
+Status check_one(const char* who, View<In> in, View<T> out, const X& table,
                  const Positions* positions, const RotateOptions& options) noexcept {
   static_assert(Element<T>,
                 "rope::element_traits must say how elements of this type are computed with");
@@ -93,8 +95,8 @@ Status check_one(const char* who, View<const T> in, View<T> out, const X& table,
 }
 
 /// Everything that can be wrong with rotating one view, with the pairing known at run time.
-template <Direction direction, class T, Table X>
-Status check_one(const char* who, View<const T> in, View<T> out, const X& table,
+template <Direction direction, class T, class In, Table X>
+Status check_one(const char* who, View<In> in, View<T> out, const X& table,
                  const Positions* positions, const PairingOptions& options) noexcept {
   if (Status status = check_pairing(who, options.pairing); !status.ok()) [[unlikely]] {
     return status;
@@ -103,37 +105,39 @@ Status check_one(const char* who, View<const T> in, View<T> out, const X& table,
 }
 
 /// Rotates what check_one() found fine.
-template <Direction direction, Pairing pairing, class T, Table X>
-void rotate_checked(View<const T> in, View<T> out, const X& table, const Positions* positions,
+template <Direction direction, Pairing pairing, class T, class In, Table X>
+void rotate_checked(View<In> in, View<T> out, const X& table, const Positions* positions,
                     std::int64_t first_dim) noexcept {
   if (in.empty()) {
     return;
   }
   const auto scale = row_scale<direction, typename X::value_type>(table.magnitude());
-  const RotateWork<T, X> work{in.data(), out.data(), in.layout(), out.layout(), &table,
-                              positions, first_dim,  scale.cos,   scale.sin};
-  rotate_tokens<pairing>(work, 0, in.batch() * in.tokens());
+  const bool in_place = static_cast<const void*>(in.data()) == out.data();
+  const RotateWork<std::remove_const_t<In>, T, X> work{
+      in.data(), out.data(), in.layout(), out.layout(), &table,
+      positions, first_dim,  in_place,    scale.cos,    scale.sin};
+  rotate_tokens<pairing>(work, {0, in.batch() * in.tokens(), 0, in.heads()});
 }
 
 /// One view, with the pairing known at compile time.
-template <Direction direction, Pairing pairing, class T, Table X>
-void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
+template <Direction direction, Pairing pairing, class T, class In, Table X>
+void rotate_one(const char* who, View<In> in, View<T> out, const X& table,
                 const Positions* positions, const RotateOptions& options) {
   static_assert(is_valid(pairing));
-  require(check_one<direction>(who, in, out, table, positions, options));
-  rotate_checked<direction, pairing>(in, out, table, positions, options.first_dim);
+  require(check_one<direction, T>(who, in, out, table, positions, options));
+  rotate_checked<direction, pairing, T>(in, out, table, positions, options.first_dim);
 }
 
 /// One view, with the pairing known at run time.
-template <Direction direction, class T, Table X>
-void rotate_one(const char* who, View<const T> in, View<T> out, const X& table,
+template <Direction direction, class T, class In, Table X>
+void rotate_one(const char* who, View<In> in, View<T> out, const X& table,
                 const Positions* positions, const PairingOptions& options) {
   require(check_pairing(who, options.pairing));
   const RotateOptions rest = without_pairing(options);
   if (options.pairing.value() == Pairing::interleaved) {
-    rotate_one<direction, Pairing::interleaved>(who, in, out, table, positions, rest);
+    rotate_one<direction, Pairing::interleaved, T>(who, in, out, table, positions, rest);
   } else {
-    rotate_one<direction, Pairing::half_split>(who, in, out, table, positions, rest);
+    rotate_one<direction, Pairing::half_split, T>(who, in, out, table, positions, rest);
   }
 }
 
@@ -158,7 +162,7 @@ Status check_both(View<T> q, View<T> k, const X& table, const Positions* positio
       !status.ok()) [[unlikely]] {
     return status;
   }
-  return check_disjoint<T>("rope::rotate_qk", "q and k", q, k);
+  return check_disjoint("rope::rotate_qk", "q and k", q, k);
 }
 
 /// All that can be wrong with rotating q and k, with the pairing known at run time.

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "rope/detail/finite.hpp"
 #include "rope/detail/layout.hpp"
@@ -161,12 +163,11 @@ inline Status check_shapes_equal(const char* who, const Layout& in, const Layout
 }
 
 /// Checks that two views share no element.
-template <class T>
-Status check_disjoint(const char* who, const char* names, View<const T> a,
-                      View<const T> b) noexcept {
+template <class A, class B>
+Status check_disjoint(const char* who, const char* names, View<A> a, View<B> b) noexcept {
   if (!a.empty() && !b.empty() &&
-      share_memory(reinterpret_cast<std::uintptr_t>(a.data()), a.layout(),
-                   reinterpret_cast<std::uintptr_t>(b.data()), b.layout(), sizeof(T)))
+      share_memory({reinterpret_cast<std::uintptr_t>(a.data()), a.layout(), sizeof(A)},
+                   {reinterpret_cast<std::uintptr_t>(b.data()), b.layout(), sizeof(B)}))
       [[unlikely]] {
     return failure(ErrorKind::invalid_argument, "%s: %s share elements", who, names);
   }
@@ -175,8 +176,8 @@ Status check_disjoint(const char* who, const char* names, View<const T> a,
 
 /// All that can be wrong with a rotation of `in` into `out`; `positions` is null for a table
 /// addressed by token.
-template <class T, Table X>
-Status check_rotation(const char* who, View<const T> in, View<T> out, const X& table,
+template <class In, class T, Table X>
+Status check_rotation(const char* who, View<In> in, View<T> out, const X& table,
                       const Positions* positions, std::int64_t first_dim) noexcept {
   const Layout& layout = in.layout();
   if (Status status = check_shapes_equal(who, layout, out.layout()); !status.ok()) [[unlikely]] {
@@ -200,8 +201,12 @@ Status check_rotation(const char* who, View<const T> in, View<T> out, const X& t
   if (Status status = check_output(who, out.layout()); !status.ok()) [[unlikely]] {
     return status;
   }
-  const bool in_place = in.data() == out.data() && same_offsets(layout, out.layout());
-  return in_place ? Status() : check_disjoint<T>(who, "in and out", in, out);
+  if constexpr (std::same_as<std::remove_const_t<In>, T>) {
+    if (in.data() == out.data() && same_offsets(layout, out.layout())) {
+      return {};
+    }
+  }
+  return check_disjoint(who, "in and out", in, out);
 }
 
 }  // namespace rope::detail::inline ROPE_DETAIL_UNIT

@@ -9,19 +9,28 @@
 namespace rope::detail {
 
 /// What one call of rotate() asks of a kernel, all of it checked.
-template <class T, Table X>
+template <class In, class Out, Table X>
 struct RotateWork {
-  const T* in;
-  T* out;
+  const In* in;
+  Out* out;
   Layout in_layout;
   Layout out_layout;  // of the same extents
   const X* table;
   const Positions* positions;  // null for a table that is addressed by token
   std::int64_t first_dim;
+  bool in_place;  // `out` is `in`, so what is not rotated is there already
   // The inverse and the transpose are the same rotation with other rows: cos times cos_scale, sin
   // times sin_scale.
   typename X::value_type cos_scale;
   typename X::value_type sin_scale;
+};
+
+/// The tokens and heads of one part of a call; tokens are counted over batch and tokens.
+struct WorkPart {
+  std::int64_t first_token;
+  std::int64_t end_token;
+  std::int64_t first_head;
+  std::int64_t end_head;
 };
 
 }  // namespace rope::detail
