@@ -114,9 +114,10 @@ concept PositionSource = SourceOf<S> && PositionId<std::remove_const_t<source_el
 
 inline namespace ROPE_DETAIL_UNIT {
 
-/// Fails unless a list of `size` ids (negative: not known) at `ids` can have the shape.
-inline Status check_ids(const char* who, bool ids_are_null, std::int64_t size,
-                        const PositionShape& shape) noexcept {
+/// Fails unless a list of `size` values (negative: not known) can have the shape; `what` they are,
+/// a plural.
+inline Status check_listed(const char* who, const char* what, bool is_null, std::int64_t size,
+                           const PositionShape& shape) noexcept {
   const std::int64_t batch = shape.has_batch() ? shape.batch() : 1;
   std::int64_t count = 0;
   if (batch < 0 || shape.tokens() < 0 || __builtin_mul_overflow(batch, shape.tokens(), &count))
@@ -126,12 +127,12 @@ inline Status check_ids(const char* who, bool ids_are_null, std::int64_t size,
   }
   if (size >= 0 && size != count) [[unlikely]] {
     return failure(ErrorKind::invalid_argument,
-                   "%s: %lld ids, but the shape of batch %lld and tokens %lld needs %lld", who,
-                   static_cast<long long>(size), static_cast<long long>(batch),
+                   "%s: %lld %s, but the shape of batch %lld and tokens %lld needs %lld", who,
+                   static_cast<long long>(size), what, static_cast<long long>(batch),
                    static_cast<long long>(shape.tokens()), static_cast<long long>(count));
   }
-  if (ids_are_null && count != 0) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument, "%s: ids are null, but %lld are needed", who,
+  if (is_null && count != 0) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: %s are null, but %lld are needed", who, what,
                    static_cast<long long>(count));
   }
   return {};
@@ -165,12 +166,14 @@ Positions from_each(S&& starts) {
 /// tokens}, packed).
 ///
 /// `ids` holds int32 or int64: a pointer, or a lasting container or span, whose size must then be
-/// that of the shape. The memory must live until the rotation is done. Throws InvalidArgument for a
-/// negative extent, for a size that does not match, and for null ids of a non-empty shape.
+/// that of the shape; made by positions_from_mask(), ragged_positions(), shard_positions() or the
+/// caller. The memory must live until the rotation is done. Throws InvalidArgument for a negative
+/// extent, for a size that does not match, and for null ids of a non-empty shape.
 template <detail::PositionSource S>
 Positions at(S&& ids, const PositionShape& shape) {
   const auto given = detail::source(ids);
-  detail::require(detail::check_ids("rope::at", given.data == nullptr, given.size, shape));
+  detail::require(
+      detail::check_listed("rope::at", "ids", given.data == nullptr, given.size, shape));
   return Positions(given.data, shape);
 }
 

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "rope/argument.hpp"
+#include "rope/detail/source.hpp"
+#include "rope/detail/unit.hpp"
+#include "rope/error.hpp"
+#include "rope/padding.hpp"
+
+namespace rope {
+
+/// What a token of a prompt with images and videos stands for. The first three have the numbers of
+/// transformers' mm_token_type_ids.
+enum class TokenKind : unsigned char {
+  text = 0,   ///< also the tokens around an image, such as vision_start
+  image = 1,  ///< one merged block of patches of an image
+  video = 2,  ///< of a video
+  padding = 3,
+};
+
+/// The tokens that stand for a merged block of patches: image_token_id and video_token_id of the
+/// model's config.json.
+struct VisionTokens {
+  required<Extent> image;
+  required<Extent> video;
+};
+
+namespace detail {
+
+/// Token ids as the caller has them; read during the call only.
+template <class S>
+concept TokenIdSource =
+    LastingContainer<S&> && IntegerArgument<std::remove_const_t<source_element_t<S&>>>;
+
+inline namespace ROPE_DETAIL_UNIT {
+
+template <class Mask>
+void pad_token_kinds(const char* who, std::vector<TokenKind>& kinds, const Mask& mask) {
+  const auto given = source(mask);
+  require(check_mask(who, given, {kinds.size()}));
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (mask_bit(given.data[i]) == 0) kinds[i] = TokenKind::padding;
+  }
+}
+
+template <class S>
+std::vector<TokenKind> make_token_kinds(const S& ids, const VisionTokens& tokens) {
+  const auto given = source(ids);
+  std::vector<TokenKind> kinds(static_cast<std::size_t>(given.size), TokenKind::text);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Extent id = given.data[i];
+    if (id == tokens.image.value()) kinds[i] = TokenKind::image;
+    if (id == tokens.video.value()) kinds[i] = TokenKind::video;
+  }
+  return kinds;
+}
+
+template <class S>
+std::vector<TokenKind> make_token_kinds_from_types(const S& types) {
+  const auto given = source(types);
+  std::vector<TokenKind> kinds(static_cast<std::size_t>(given.size));
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Extent type = given.data[i];
+    if (type < 0 || type > 2) [[unlikely]] {
+      raise(failure(ErrorKind::invalid_argument,
+                    "rope::token_kinds_from_types: a type is 0 (text), 1 (image) or 2 (video), got "
+                    "%lld for token %lld",
+                    static_cast<long long>(type), static_cast<long long>(i)));
+    }
+    kinds[i] = static_cast<TokenKind>(std::int64_t{type});
+  }
+  return kinds;
+}
+
+}  // namespace ROPE_DETAIL_UNIT
+}  // namespace detail
+
+inline namespace ROPE_DETAIL_UNIT {
+
+/// The kind of each token of `ids`, a container or span of any integers, [batch, tokens] or
+/// [tokens]: whether it is the image's token, the video's token, or text. O(number of ids).
+template <detail::TokenIdSource S>
+std::vector<TokenKind> token_kinds(const S& ids, const VisionTokens& tokens) {
+  return detail::make_token_kinds(ids, tokens);
+}
+
+/// The same where `mask`, as many values as there are ids, has 0 for padding and 1 for tokens. (The
+/// id of a padding token often also ends a text, so the ids alone do not tell.)
+///
+/// Throws InvalidArgument for a mask of another size or with other values.
+template <detail::TokenIdSource S, detail::MaskSource Mask>
+std::vector<TokenKind> token_kinds(const S& ids, const Mask& mask, const VisionTokens& tokens) {
+  std::vector<TokenKind> kinds = detail::make_token_kinds(ids, tokens);
+  detail::pad_token_kinds("rope::token_kinds", kinds, mask);
+  return kinds;
+}
+
+/// The kinds from transformers' mm_token_type_ids: 0 for text, 1 for images, 2 for videos.
+///
+/// Throws InvalidArgument for another type.
+template <detail::TokenIdSource S>
+std::vector<TokenKind> token_kinds_from_types(const S& types) {
+  return detail::make_token_kinds_from_types(types);
+}
+
+/// The same with a mask, as above.
+template <detail::TokenIdSource S, detail::MaskSource Mask>
+std::vector<TokenKind> token_kinds_from_types(const S& types, const Mask& mask) {
+  std::vector<TokenKind> kinds = detail::make_token_kinds_from_types(types);
+  detail::pad_token_kinds("rope::token_kinds_from_types", kinds, mask);
+  return kinds;
+}
+
+}  // namespace ROPE_DETAIL_UNIT
+}  // namespace rope
