@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rope/detail/unit.hpp"
+#include "rope/huggingface/axis_map.hpp"
 #include "rope/huggingface/config_keys.hpp"
 #include "rope/huggingface/layer_map.hpp"
 #include "rope/huggingface/layer_types.hpp"

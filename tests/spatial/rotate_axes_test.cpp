@@ -1,0 +1,152 @@
+// Pairs within each axis' part of the head.
+#include "rope/spatial/rotate_axes.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "rope/check_rotate.hpp"
+#include "rope/rotate.hpp"
+#include "rope/spatial/axial.hpp"
+#include "rope/table.hpp"
+#include "rope/token_table.hpp"
+#include "spatial/reference.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+#include "support/tensor.hpp"
+
+namespace {
+
+using rope_test::Partners;
+using rope_test::require_throws;
+using rope_test::Tensor;
+using rope_test::spatial::Place;
+using rope_test::spatial::Turn;
+using rope_test::spatial::turns;
+using rope_test::spatial::worst_error;
+
+constexpr auto half_split = rope::Pairing::half_split;
+const std::vector<double> places = {0, 0, 3, 1, -2, 5.5};
+
+rope::TokenTable<float> table() {
+  return {rope::axial_frequencies({.axis_dims = {4, 6}, .base = 100}),
+          rope::coordinates(places, {3, 2})};
+}
+
+/// Each axis' part has half-split pairs of its own.
+std::vector<Turn> part_turns(const Place& place, std::size_t first_dim) {
+  std::vector<Turn> all =
+      turns({rope_test::plain_frequencies(4, 100)}, {place[0]}, Partners::halves, first_dim);
+  const std::vector<Turn> more =
+      turns({rope_test::plain_frequencies(6, 100)}, {place[1]}, Partners::halves, first_dim + 4);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("each axis' part of the head is rotated for itself") {
+  for (const std::int64_t first : {0, 1, 3}) {
+    const auto before = Tensor<float>::random({2, 3, 2, 13}, 11);
+    auto after = before;
+    rope::rotate_axes<half_split>(after.view(), table(), {.axis_dims = {4, 6}, .first_dim = first});
+    for (std::int64_t b = 0; b < 2; ++b) {
+      for (std::int64_t t = 0; t < 3; ++t) {
+        const auto at = static_cast<std::size_t>(2 * t);
+        const auto all = part_turns({places[at], places[at + 1]}, static_cast<std::size_t>(first));
+        for (std::int64_t h = 0; h < 2; ++h) {
+          CHECK(worst_error(before.values(b, t, h), after.values(b, t, h), all) <=
+                rope_test::rotation_tolerance<float>);
+        }
+      }
+    }
+    // Which is not the rotation over the whole width.
+    auto whole = before;
+    rope::rotate<half_split>(whole.view(), table(), {.first_dim = first});
+    CHECK(!whole.same_values(after));
+  }
+}
+
+TEST_CASE("neighbours are the same pairs either way, bit for bit") {
+  const auto before = Tensor<float>::random({1, 3, 2, 10}, 12);
+  auto parts = before;
+  auto whole = before;
+  rope::rotate_axes<rope::Pairing::interleaved>(parts.view(), table(), {.axis_dims = {4, 6}});
+  rope::rotate<rope::Pairing::interleaved>(whole.view(), table());
+  CHECK(parts.same_values(whole));
+}
+
+TEST_CASE("the inverse undoes it, the transpose is its gradient") {
+  const rope::Frequencies frequencies({1, 0.5, 0, 0, 0, /**/ 0, 0, 1, 0.25, 0.125}, {2, 1, 5}, 1.5);
+  const rope::TokenTable<double> scaled(frequencies, rope::coordinates(places, {3, 2}));
+  const rope::RotateAxesOptions options = {.axis_dims = {4, 6}};
+  const auto before = Tensor<double>::random({1, 3, 1, 10}, 13);
+  const auto other = Tensor<double>::random({1, 3, 1, 10}, 14);
+  auto there = before;
+  rope::rotate_axes<half_split>(there.view(), scaled, options);
+  // <R x, g> = <x, R^T g>
+  auto gradient = other;
+  rope::rotate_axes_transpose<half_split>(gradient.view(), scaled, options);
+  for (std::int64_t t = 0; t < 3; ++t) {
+    CHECK(std::abs(rope_test::spatial::score(there.values(0, t, 0), other.values(0, t, 0)) -
+                   rope_test::spatial::score(before.values(0, t, 0), gradient.values(0, t, 0))) <=
+          1e-14L);
+  }
+  rope::rotate_axes_inverse<half_split>(there.view(), scaled, options);
+  there.for_each(
+      [&](const rope_test::Shape& at) { CHECK(std::abs(there[at] - before[at]) <= 2e-15); });
+}
+
+TEST_CASE("a table addressed by position works the same way") {
+  const rope::CosSinTable<float> text(rope::frequencies({.rotary_dim = 10}), 9);
+  const auto before = Tensor<float>::random({1, 2, 1, 10}, 15);
+  auto parts = before;
+  rope::rotate_axes<half_split>(parts.view(), text, rope::from(7), {.axis_dims = {4, 6}});
+  auto by_hand = before;
+  rope::rotate<half_split>(by_hand.view(), rope::pair_slice(text, 0, 2), rope::from(7));
+  rope::rotate<half_split>(by_hand.view(), rope::pair_slice(text, 2, 3), rope::from(7),
+                           {.first_dim = 4});
+  CHECK(parts.same_values(by_hand));
+  auto back = parts;
+  rope::rotate_axes_inverse<half_split>(back.view(), text, rope::from(7), {.axis_dims = {4, 6}});
+  auto transposed = parts;
+  rope::rotate_axes_transpose<half_split>(transposed.view(), text, rope::from(7),
+                                          {.axis_dims = {4, 6}});
+  CHECK(back.same_values(transposed));
+  CHECK(rope::check_rotate(back.view(), rope::pair_slice(text, 0, 2), rope::from(0)).ok());
+}
+
+TEST_CASE("parts that are not the table's are refused, and nothing is written") {
+  auto x = Tensor<float>::random({1, 3, 1, 10}, 16);
+  const auto before = x;
+  const auto own = table();
+  const auto refuse = [&](const char* message, const rope::RotateAxesOptions& options) {
+    require_throws<rope::InvalidArgument>(
+        message, [&] { rope::rotate_axes<half_split>(x.view(), own, options); });
+    CHECK(x.same_memory(before));
+  };
+  refuse("rope::rotate_axes: options.axis_dims[1] must be even and above 0, got 5",
+         {.axis_dims = {4, 5}});
+  refuse("rope::rotate_axes: options.axis_dims[0] must be even and above 0, got 0",
+         {.axis_dims = {0, 10}});
+  refuse("rope::rotate_axes: options.axis_dims are 8 dims together, but the table has 10",
+         {.axis_dims = {4, 4}});
+  refuse("rope::rotate_axes: options.axis_dims are 0 dims together, but the table has 10", {});
+  refuse("rope::rotate_axes: options.axis_dims are more than the table's 10 dims at axis 1",
+         {.axis_dims = {4, 8}});
+  // The second part would not fit: the first must not be rotated either.
+  refuse(
+      "rope::rotate_axes: the rotated part, 10 dims (2 for each pair of the table) from first_dim "
+      "2 "
+      "on, is not within the view's 10 dims",
+      {.axis_dims = {4, 6}, .first_dim = 2});
+  require_throws<rope::OutOfRange>(
+      "rope::pair_slice: 3 pairs from pair 3 on are not within the table's 5 pairs",
+      [&] { static_cast<void>(rope::pair_slice(own, 3, 3)); });
+  require_throws<rope::OutOfRange>(
+      "rope::pair_slice: 0 pairs from pair 3 on are not within the table's 5 pairs",
+      [&] { static_cast<void>(rope::pair_slice(own, 3, 0)); });
+  require_throws<rope::OutOfRange>(
+      "rope::pair_slice: 2 pairs from pair -1 on are not within the table's 5 pairs",
+      [&] { static_cast<void>(rope::pair_slice(own, -1, 2)); });
+}
