@@ -1,91 +1,35 @@
-// Tells a story: a small Llama 2 model, at temperature 0, from a llama2.c checkpoint.
+// Tells stories: a small Llama 2 model, at temperature 0, from a llama2.c checkpoint.
+#include <unistd.h>
+
 #include <algorithm>
-#include <charconv>
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <optional>
 #include <rope/core.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "binary_file.hpp"
 #include "checkpoint.hpp"
 #include "model.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "story.hpp"
 #include "tokenizer.hpp"
 
 namespace {
 
-using tinystories::Token;
-
-constexpr std::string_view usage =
-    "usage: tinystories MODEL TOKENIZER [--prompt TEXT] [--steps N] "
-    "[--pairing interleaved|half_split]\n";
-
-struct Options {
-  std::string model;
-  std::string tokenizer;
-  std::string prompt;
-  std::optional<std::int64_t> steps;
-  rope::Pairing pairing = rope::Pairing::interleaved;
-};
-
-/// A command line that says nothing sensible.
-class UsageError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-std::int64_t parse_steps(std::string_view text) {
-  std::int64_t steps = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps);
-  if (error != std::errc() || end != text.data() + text.size() || steps < 1) {
-    throw UsageError(tinystories::text_of("--steps needs a whole number above 0, got ", text));
-  }
-  return steps;
-}
-
-rope::Pairing parse_pairing(std::string_view text) {
-  if (text == "interleaved") return rope::Pairing::interleaved;
-  if (text == "half_split") return rope::Pairing::half_split;
-  throw UsageError(tinystories::text_of("--pairing is interleaved or half_split, got ", text));
-}
-
-Options parse(const std::vector<std::string>& arguments) {
-  Options options;
-  std::vector<std::string> files;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (!argument.starts_with('-')) {
-      files.push_back(argument);
-      continue;
-    }
-    if (argument != "--prompt" && argument != "--steps" && argument != "--pairing") {
-      throw UsageError("unknown option " + argument);
-    }
-    if (++i == arguments.size()) {
-      throw UsageError(argument + " needs a value");
-    }
-    if (argument == "--prompt") {
-      options.prompt = arguments[i];
-    } else if (argument == "--steps") {
-      options.steps = parse_steps(arguments[i]);
-    } else {
-      options.pairing = parse_pairing(arguments[i]);
-    }
-  }
-  if (files.size() != 2) {
-    throw UsageError(tinystories::text_of("needs MODEL and TOKENIZER, got ", files.size(),
-                                          files.size() == 1 ? " file" : " files"));
-  }
-  options.model = files[0];
-  options.tokenizer = files[1];
-  return options;
-}
+using tinystories::Checkpoint;
+using tinystories::KeyType;
+using tinystories::Model;
+using tinystories::Options;
+using tinystories::Story;
+using tinystories::text_of;
 
 /// Flushes, so that the story appears as it is told.
 void print(std::string_view text) {
@@ -94,45 +38,92 @@ void print(std::string_view text) {
   }
 }
 
-void tell(const Options& options) {
-  tinystories::Checkpoint checkpoint(options.model);
+/// The prompts: one, or the lines of a file.
+std::vector<std::string> read_prompts(const Options& options) {
+  if (!options.prompts) {
+    return {options.prompt.value_or("")};
+  }
+  tinystories::BinaryFile file(*options.prompts);
+  std::string content(static_cast<std::size_t>(file.size()), '\0');
+  file.read(content.data(), file.size(), "the prompts");
+  std::vector<std::string> lines;
+  for (std::size_t first = 0; first < content.size();) {
+    const std::size_t end = std::min(content.find('\n', first), content.size());
+    lines.push_back(content.substr(first, end - first));
+    first = end + 1;
+  }
+  if (lines.empty()) {
+    file.fail("has no lines, and so no prompts");
+  }
+  return lines;
+}
+
+/// Stories at a time: enough to show a batch, and memory stays bounded however long a file is.
+constexpr std::size_t stories_at_a_time = 32;
+
+template <class Key>
+void tell(Checkpoint checkpoint, const Options& options, std::int64_t steps) {
   const tinystories::Tokenizer tokenizer(options.tokenizer, checkpoint.sizes().vocabulary);
+  const std::vector<std::string> prompts = read_prompts(options);
+  const auto rows = static_cast<std::int64_t>(std::min(prompts.size(), stories_at_a_time));
+  const std::int64_t positions = std::min(steps, checkpoint.sizes().positions);
+  Model<Key> model(std::move(checkpoint), {.pairing = options.pairing,
+                                           .texts = rows,
+                                           .positions = positions,
+                                           .window = options.window,
+                                           .context_shift = options.context_shift});
+
+  const bool is_streamed = prompts.size() == 1;
+  tinystories::Progress progress(steps * static_cast<std::int64_t>(prompts.size()),
+                                 !(is_streamed && isatty(STDOUT_FILENO) != 0));
+  for (std::size_t first = 0; first < prompts.size(); first += stories_at_a_time) {
+    std::vector<Story> stories;
+    for (std::size_t i = first; i < std::min(prompts.size(), first + stories_at_a_time); ++i) {
+      stories.emplace_back(tokenizer, prompts[i], steps);
+    }
+    std::vector<std::string> texts(stories.size());
+    tinystories::tell(model, stories, progress, [&](std::size_t story, const std::string& text) {
+      if (is_streamed) {
+        print(text);
+      } else {
+        texts[story] += text;
+      }
+    });
+    for (const std::string& text : texts) {
+      print(text + "\n");
+    }
+  }
+  progress.finish();
+}
+
+void run(const Options& options) {
+  Checkpoint checkpoint(options.model);
   const std::int64_t limit = checkpoint.sizes().positions;
   const std::int64_t steps = options.steps.value_or(std::min(limit, std::int64_t{256}));
-  if (steps > limit) {
-    throw std::runtime_error(tinystories::text_of(options.model, ": --steps ", steps,
-                                                  " is more than the model's seq_len of ", limit));
+  if (steps > limit && !options.context_shift) {
+    throw std::runtime_error(text_of(options.model, ": --steps ", steps,
+                                     " is more than the model's seq_len of ", limit));
   }
-  tinystories::Model model(std::move(checkpoint), options.pairing, steps);
-  const std::vector<Token> prompt = tokenizer.encode(options.prompt);
-
-  const auto start = std::chrono::steady_clock::now();
-  Token token = prompt[0];
-  while (model.position() < steps) {
-    model.read(token);
-    const auto read = static_cast<std::size_t>(model.position());
-    const Token next = read < prompt.size() ? prompt[read] : model.next_token();
-    if (next == tinystories::begin_token) {
-      break;
-    }
-    print(tokenizer.decode(token, next));
-    token = next;
+  if (options.context_shift && *options.context_shift >= limit) {
+    throw std::runtime_error(text_of(options.model, ": --context-shift ", *options.context_shift,
+                                     " leaves no room in the model's seq_len of ", limit));
   }
-  print("\n");
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  std::fprintf(stderr, "%lld tokens, %.0f tokens per second\n",
-               static_cast<long long>(model.position()),
-               static_cast<double>(model.position()) / elapsed.count());
+  switch (options.keys) {
+    case KeyType::float32:
+      return tell<float>(std::move(checkpoint), options, steps);
+    case KeyType::bf16:
+      return tell<rope::bf16>(std::move(checkpoint), options, steps);
+  }
 }
 
 }  // namespace
 
 int main(int argument_count, char* arguments[]) {
   try {
-    tell(parse({arguments + std::min(argument_count, 1), arguments + argument_count}));
+    run(tinystories::parse({arguments + std::min(argument_count, 1), arguments + argument_count}));
     return 0;
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "tinystories: %s\n%s", error.what(), usage.data());
+  } catch (const tinystories::UsageError& error) {
+    std::fprintf(stderr, "tinystories: %s\n%s", error.what(), tinystories::usage.data());
     return 2;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "tinystories: not enough memory\n");

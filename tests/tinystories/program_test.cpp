@@ -72,7 +72,8 @@ TEST_CASE("the program tells what plain loops tell") {
       const auto expected = reference_story(model, small_tokenizer(), prompt, steps);
       REQUIRE(expected.margin > 1e-4);  // else rounding may decide: take another seed
       rotation_matters |=
-          reference_story(model, small_tokenizer(), prompt, steps, false).text != expected.text;
+          reference_story(model, small_tokenizer(), prompt, steps, {.rotated = false}).text !=
+          expected.text;
       for (const char* pairing : {"interleaved", "half_split"}) {
         CAPTURE(pairing);
         CHECK(story(model, {"--prompt", prompt, "--steps", std::to_string(steps), "--pairing",
@@ -109,6 +110,143 @@ TEST_CASE("positions are counted with those of the prompt") {
   CHECK(story(shorter, {}) == reference_story(shorter, small_tokenizer(), "", 20).text);
   CHECK_THAT(refusal(model_file(shorter), {model_file(shorter), tokenizer_file(), "--steps", "21"}),
              contains("--steps 21 is more than the model's seq_len of 20"));
+}
+
+TEST_CASE("a file of prompts is told like one prompt after the other") {
+  SmallModel model;
+  model.positions = 90;
+  model = with_random_weights(model, 31);
+  // From no token at all to more than the steps, so that rows are padded, and end at other times.
+  const std::vector<std::string> prompts = {
+      "the cat", "", "aab aba the cat the", "z", std::string(70, 'z'), "caf\xC3\xA9"};
+  std::string file;
+  std::string expected;
+  for (const std::string& prompt : prompts) {
+    file += prompt + '\n';
+    const auto told = reference_story(model, small_tokenizer(), prompt, 40);
+    REQUIRE(told.margin > 1e-4);
+    expected += told.text;
+  }
+  for (const char* pairing : {"interleaved", "half_split"}) {
+    CAPTURE(pairing);
+    for (const std::string& content : {file, file.substr(0, file.size() - 1)}) {
+      const std::string path = workspace().write("prompts.txt", content);
+      CHECK(story(model, {"--prompts", path, "--steps", "40", "--pairing", pairing}) == expected);
+    }
+  }
+  std::string singles;
+  for (const std::string& prompt : prompts) {
+    singles += story(model, {"--prompt", prompt, "--steps", "40"});
+  }
+  CHECK(singles == expected);
+
+  // More than are read at a time.
+  std::string many;
+  std::string many_expected;
+  for (int i = 0; i < 70; ++i) {
+    const std::string prompt(static_cast<std::size_t>(i % 7), "abt"[i % 3]);
+    many += prompt + '\n';
+    many_expected += story(model, {"--prompt", prompt, "--steps", "12"});
+  }
+  CHECK(story(model, {"--prompts", workspace().write("many.txt", many), "--steps", "12"}) ==
+        many_expected);
+
+  const std::string empty = workspace().write("empty.txt", "");
+  CHECK_THAT(refusal(empty, {model_file(model), tokenizer_file(), "--prompts", empty}),
+             contains("has no lines, and so no prompts"));
+  const std::string missing = workspace() / "missing.txt";
+  CHECK_FALSE(
+      refusal(missing, {model_file(model), tokenizer_file(), "--prompts", missing}).empty());
+}
+
+TEST_CASE("a sliding window") {
+  SmallModel model;
+  model.positions = 200;
+  model = with_random_weights(model, 32);
+  const std::string prompt = "the cat aab " + std::string(80, 'z');
+  const std::string whole = reference_story(model, small_tokenizer(), prompt, 200).text;
+  // Nothing changes while it covers all positions.
+  for (const char* window : {"200", "1000"}) {
+    CHECK(story(model, {"--prompt", prompt, "--steps", "200", "--window", window}) == whole);
+  }
+  bool window_matters = false;
+  for (const int window : {1, 2, 9, 60, 199}) {
+    CAPTURE(window);
+    const auto expected =
+        reference_story(model, small_tokenizer(), prompt, 200, {.window = window});
+    REQUIRE(expected.margin > 1e-4);
+    window_matters |= expected.text != whole;
+    for (const char* pairing : {"interleaved", "half_split"}) {
+      CHECK(story(model, {"--prompt", prompt, "--steps", "200", "--window", std::to_string(window),
+                          "--pairing", pairing}) == expected.text);
+    }
+  }
+  CHECK(window_matters);
+}
+
+TEST_CASE("a context shift goes on past the trained length") {
+  SmallModel model;
+  model.positions = 24;
+  model = with_random_weights(model, 33);
+  bool shift_matters = false;
+  for (const int kept : {0, 1, 5, 22, 23}) {
+    for (const std::string& prompt : {std::string("the cat"), std::string(60, 'z')}) {
+      CAPTURE(kept, prompt);
+      const auto expected =
+          reference_story(model, small_tokenizer(), prompt, 120, {.context_shift = kept});
+      REQUIRE(expected.margin > 1e-4);
+      shift_matters |= expected.text != reference_story(model, small_tokenizer(), prompt, 120,
+                                                        {.rotated = false, .context_shift = kept})
+                                            .text;
+      for (const char* pairing : {"interleaved", "half_split"}) {
+        CAPTURE(pairing);
+        CHECK(story(model, {"--prompt", prompt, "--steps", "120", "--context-shift",
+                            std::to_string(kept), "--pairing", pairing}) == expected.text);
+      }
+    }
+  }
+  CHECK(shift_matters);
+  // Rows of a batch are shifted one by one, each when it is full.
+  const std::string path = workspace().write("prompts.txt", "the cat\n\naab aba\n");
+  std::string expected;
+  for (const char* prompt : {"the cat", "", "aab aba"}) {
+    expected += reference_story(model, small_tokenizer(), prompt, 90, {.context_shift = 3}).text;
+  }
+  CHECK(story(model, {"--prompts", path, "--steps", "90", "--context-shift", "3"}) == expected);
+  // Up to there nothing changes.
+  CHECK(story(model, {"--steps", "24", "--context-shift", "0"}) ==
+        reference_story(model, small_tokenizer(), "", 24).text);
+  CHECK_THAT(
+      refusal(model_file(model), {model_file(model), tokenizer_file(), "--context-shift", "24"}),
+      contains("--context-shift 24 leaves no room in the model's seq_len of 24"));
+}
+
+TEST_CASE("keys in 16 bits tell the same as in float where every token is a clear choice") {
+  for (const unsigned seed : {38U, 40U, 130U, 181U}) {
+    CAPTURE(seed);
+    const SmallModel model = with_random_weights(SmallModel{}, seed);
+    const auto expected = reference_story(model, small_tokenizer(), "the cat", 32);
+    REQUIRE(expected.margin > 0.1);  // what some roundings of keys to 8 bits do not move
+    for (const char* pairing : {"interleaved", "half_split"}) {
+      for (const char* keys : {"float", "bf16"}) {
+        CAPTURE(pairing, keys);
+        CHECK(story(model, {"--prompt", "the cat", "--keys", keys, "--pairing", pairing}) ==
+              expected.text);
+      }
+    }
+  }
+}
+
+TEST_CASE("how far it is goes to stderr") {
+  const std::string model = model_file(with_random_weights(SmallModel{}, 35));
+  const Outcome outcome = run({model, tokenizer_file(), "--steps", "7"});
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.error, contains("\r1 of at most 7 tokens, "));
+  CHECK_THAT(outcome.error, contains("\n7 tokens, "));
+  const std::string prompts = workspace().write("prompts.txt", "a\nb\nc\n");
+  const Outcome batch = run({model, tokenizer_file(), "--steps", "7", "--prompts", prompts});
+  CHECK_THAT(batch.error, contains(" of at most 21 tokens, "));
+  CHECK_THAT(batch.error, contains("\n21 tokens, "));
 }
 
 TEST_CASE("the first of the largest logits wins, and the start token ends the text") {
@@ -195,6 +333,13 @@ TEST_CASE("a command line that makes no sense shows the usage") {
       {model, tokenizer, "--steps", "99999999999999999999"},
       {model, tokenizer, "--pairing"},
       {model, tokenizer, "--pairing", "half"},
+      {model, tokenizer, "--prompts"},
+      {model, tokenizer, "--prompts", "file", "--prompt", "text"},
+      {model, tokenizer, "--keys"},
+      {model, tokenizer, "--keys", "int4"},
+      {model, tokenizer, "--window", "0"},
+      {model, tokenizer, "--context-shift", "-1"},
+      {model, tokenizer, "--window", "4", "--context-shift", "1"},
   };
   for (const auto& arguments : wrong) {
     CAPTURE(arguments);

@@ -69,10 +69,18 @@ struct ReferenceStory {
   double margin = std::numeric_limits<double>::infinity();
 };
 
-/// The text of `steps` positions at temperature 0; without rotation if told so, to see that a test
-/// would notice.
+struct ReferenceOptions {
+  bool rotated = true;  ///< without, to see that a test would notice
+  int window = 0;       ///< how many positions a token sees; 0 for all
+  /// Tokens kept in front when the model's positions are used up; -1: there are enough.
+  int context_shift = -1;
+};
+
+/// The text of `steps` tokens at temperature 0. Keys are kept as they come, and rotated anew for
+/// each token, for the positions that their tokens have then.
 inline ReferenceStory reference_story(const SmallModel& model, const SmallTokenizer& tokenizer,
-                                      const std::string& prompt, int steps, bool rotated = true) {
+                                      const std::string& prompt, int steps,
+                                      const ReferenceOptions& options = {}) {
   using Numbers = std::vector<double>;
   const auto size = [](std::int32_t n) { return static_cast<std::size_t>(n); };
   const std::size_t dim = size(model.dim);
@@ -109,7 +117,7 @@ inline ReferenceStory reference_story(const SmallModel& model, const SmallTokeni
     return y;
   };
   const auto rotate = [&](Numbers& x, std::size_t position) {
-    for (std::size_t i = 0; rotated && i < x.size(); i += 2) {
+    for (std::size_t i = 0; options.rotated && i < x.size(); i += 2) {
       const double exponent = static_cast<double>(i % head_dim) / static_cast<double>(head_dim);
       const double angle = static_cast<double>(position) * std::pow(10000.0, -exponent);
       const double first = x[i];
@@ -124,24 +132,39 @@ inline ReferenceStory reference_story(const SmallModel& model, const SmallTokeni
   std::vector<std::vector<Numbers>> keys(size(model.layers));
   std::vector<std::vector<Numbers>> values(size(model.layers));
   std::size_t token = given[0];
-  for (std::size_t position = 0; position < size(steps); ++position) {
+  for (std::size_t read = 0; read < size(steps); ++read) {
+    // Tokens that are left stand at the positions 0, 1, 2 and so on: none is ever left out.
+    if (options.context_shift >= 0 && keys[0].size() == size(model.positions)) {
+      const std::size_t kept = size(options.context_shift);
+      const std::size_t dropped = size(model.positions) - kept - (size(model.positions) - kept) / 2;
+      for (std::size_t layer = 0; layer < size(model.layers); ++layer) {
+        for (auto* const list : {&keys[layer], &values[layer]}) {
+          const auto first = list->begin() + static_cast<std::ptrdiff_t>(kept);
+          list->erase(first, first + static_cast<std::ptrdiff_t>(dropped));
+        }
+      }
+    }
+    const std::size_t position = keys[0].size();
+    const std::size_t window = options.window == 0 ? position + 1 : size(options.window);
+    const std::size_t first_seen = position + 1 > window ? position + 1 - window : 0;
     Numbers x(weights[0] + token * dim, weights[0] + (token + 1) * dim);
     for (std::size_t layer = 0; layer < size(model.layers); ++layer) {
       const Numbers h = normalized(x, weights[1] + layer * dim);
       Numbers q = times(weights[2] + layer * dim * dim, dim, h);
       Numbers k = times(weights[3] + layer * kv_dim * dim, kv_dim, h);
       rotate(q, position);
-      rotate(k, position);
       keys[layer].push_back(k);
+      std::vector<Numbers> rotated = keys[layer];
+      for (std::size_t t = 0; t <= position; ++t) rotate(rotated[t], t);
       values[layer].push_back(times(weights[4] + layer * kv_dim * dim, kv_dim, h));
       Numbers mixed(dim, 0.0);
       for (std::size_t i = 0; i < dim; i += head_dim) {
         const std::size_t kv = i / head_dim / (heads / size(model.kv_heads)) * head_dim;
         double total = 0;
         Numbers sum(head_dim, 0.0);
-        for (std::size_t t = 0; t <= position; ++t) {
+        for (std::size_t t = first_seen; t <= position; ++t) {
           double score = 0;
-          for (std::size_t j = 0; j < head_dim; ++j) score += q[i + j] * keys[layer][t][kv + j];
+          for (std::size_t j = 0; j < head_dim; ++j) score += q[i + j] * rotated[t][kv + j];
           const double share = std::exp(score / std::sqrt(static_cast<double>(head_dim)));
           total += share;
           for (std::size_t j = 0; j < head_dim; ++j) sum[j] += share * values[layer][t][kv + j];
@@ -159,8 +182,8 @@ inline ReferenceStory reference_story(const SmallModel& model, const SmallTokeni
       for (std::size_t i = 0; i < dim; ++i) x[i] += fed[i];
     }
     std::size_t following = 0;
-    if (position + 1 < given.size()) {
-      following = given[position + 1];
+    if (read + 1 < given.size()) {
+      following = given[read + 1];
     } else {
       const Numbers logits = times(classifier, size(model.vocabulary), normalized(x, weights[10]));
       for (std::size_t i = 1; i < logits.size(); ++i) {
