@@ -120,6 +120,8 @@ class CoordinatesView {
   ROPE_DETAIL_FORWARD constexpr std::int64_t tokens() const noexcept { return shape_.tokens(); }
   ROPE_DETAIL_FORWARD constexpr std::int64_t axes() const noexcept { return shape_.axes(); }
 
+  ROPE_DETAIL_FORWARD constexpr const double* data() const noexcept { return values_; }
+
   /// One coordinate; the indices are not checked.
   ROPE_DETAIL_FORWARD constexpr double operator()(std::int64_t batch, std::int64_t token,
                                                   std::int64_t axis) const noexcept {

@@ -10,9 +10,22 @@
 #include "rope/detail/layout.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
+#include "rope/scalar.hpp"
 #include "rope/view.hpp"
 
 namespace rope {
+
+/// Eigen's 16-bit types have the same bits as f16 and bf16, and are rotated by the same kernels.
+template <>
+struct element_traits<Eigen::half> {
+  using compute_type = float;
+  static constexpr Format format = Format::f16;
+};
+template <>
+struct element_traits<Eigen::bfloat16> {
+  using compute_type = float;
+  static constexpr Format format = Format::bf16;
+};
 
 /// How the heads, and the sequences of a batch, share the two sides of a matrix.
 struct MatrixHeads {

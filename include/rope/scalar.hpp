@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -101,9 +100,9 @@ template <Element T>
 constexpr compute_type_t<T> to_compute(T element) noexcept {
   constexpr Format format = element_traits<T>::format;
   if constexpr (format == Format::f16) {
-    return float_of_f16(std::bit_cast<std::uint16_t>(element));
+    return float_of_f16(__builtin_bit_cast(std::uint16_t, element));
   } else if constexpr (format == Format::bf16) {
-    return float_of_bf16(std::bit_cast<std::uint16_t>(element));
+    return float_of_bf16(__builtin_bit_cast(std::uint16_t, element));
   } else if constexpr (format == Format::other) {
     return element_traits<T>::to_compute(element);
   } else {
@@ -116,9 +115,9 @@ template <Element T>
 constexpr T from_compute(compute_type_t<T> value) noexcept {
   constexpr Format format = element_traits<T>::format;
   if constexpr (format == Format::f16) {
-    return std::bit_cast<T>(f16_of_float(value));
+    return __builtin_bit_cast(T, f16_of_float(value));
   } else if constexpr (format == Format::bf16) {
-    return std::bit_cast<T>(bf16_of_float(value));
+    return __builtin_bit_cast(T, bf16_of_float(value));
   } else if constexpr (format == Format::other) {
     return element_traits<T>::from_compute(value);
   } else {

@@ -1,99 +1,63 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "rope/argument.hpp"
 #include "rope/detail/angle_addition.hpp"
-#include "rope/detail/cache_line_allocator.hpp"
-#include "rope/detail/finite.hpp"
+#include "rope/detail/position_table_check.hpp"
+#include "rope/detail/rotor_work.hpp"
+#include "rope/detail/table_options_check.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
+#include "rope/executor.hpp"
 #include "rope/frequencies.hpp"
 #include "rope/table_concept.hpp"
+#include "rope/table_options.hpp"
 
 namespace rope {
 namespace detail::inline ROPE_DETAIL_UNIT {
 
+/// What makes rows, from factors that outlive it.
 template <class T>
-Status check_table_shape(const Frequencies& frequencies, std::int64_t rows) noexcept {
-  constexpr const char* who = "rope::CosSinTable";
-  if (frequencies.axes() != 1) [[unlikely]] {
-    return failure(
-        ErrorKind::invalid_argument,
-        "%s: frequencies have %lld axes, but a table addressed by one integer position needs 1",
-        who, static_cast<long long>(frequencies.axes()));
-  }
-  const auto values = static_cast<std::int64_t>(frequencies.values().size());
-  if (values != frequencies.heads() * frequencies.pairs()) [[unlikely]] {
-    return failure(
-        ErrorKind::invalid_argument,
-        "%s: frequencies hold %lld values for %lld heads and %lld pairs: they were moved from", who,
-        static_cast<long long>(values), static_cast<long long>(frequencies.heads()),
-        static_cast<long long>(frequencies.pairs()));
-  }
-  if (rows < 0) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument, "%s: rows must not be negative, got %lld", who,
-                   static_cast<long long>(rows));
-  }
-  std::int64_t elements = 0;
-  if (__builtin_mul_overflow(frequencies.heads() * 2, frequencies.pairs(), &elements) ||
-      __builtin_mul_overflow(elements, rows, &elements) ||
-      __builtin_mul_overflow(elements, static_cast<std::int64_t>(sizeof(T)), &elements))
-      [[unlikely]] {
-    return failure(
-        ErrorKind::invalid_argument,
-        "%s: %lld rows of %lld heads and %lld pairs are more bytes than 64 bits can count", who,
-        static_cast<long long>(rows), static_cast<long long>(frequencies.heads()),
-        static_cast<long long>(frequencies.pairs()));
-  }
-  if (!is_finite(static_cast<double>(static_cast<T>(frequencies.magnitude())))) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument,
-                   "%s: the magnitude %g is beyond the range of the table's %zu-byte entries", who,
-                   frequencies.magnitude(), sizeof(T));
-  }
-  for (const double frequency : frequencies.values()) {
-    if (!has_exact_angles(frequency, rows)) [[unlikely]] {
-      return failure(ErrorKind::invalid_argument,
-                     "%s: frequency %g at %lld rows makes angles beyond 2^53 radians", who,
-                     frequency, static_cast<long long>(rows));
-    }
-  }
-  return {};
+RowsWork<T> rows_work(const Frequencies& frequencies, const TableOptions& options,
+                      const TableEntries<double>& coarse, const TableEntries<double>& fine,
+                      TableEntries<T>& entries) noexcept {
+  return {coarse.data(),
+          fine.data(),
+          frequencies.values().data(),
+          frequencies.heads(),
+          frequencies.pairs(),
+          frequencies.magnitude(),
+          options.angles,
+          options.round_entries_to,
+          static_cast<std::int64_t>(entries.size() * sizeof(T)) >= smallest_stream,
+          entries.data()};
 }
 
 /// All rows, [rows, heads, 2, pairs]: for each row and head cos of every pair, then sin of every
-/// pair.
+/// pair. The first of them are those of `known`, which has as many or fewer.
 template <class T>
-std::vector<T, CacheLineAllocator<T>> table_entries(const Frequencies& frequencies,
-                                                    std::int64_t rows) {
-  require(check_table_shape<T>(frequencies, rows));
-  const std::int64_t heads = frequencies.heads();
-  const std::int64_t pairs = frequencies.pairs();
-  std::vector<T, CacheLineAllocator<T>> entries(static_cast<std::size_t>(rows * heads * 2 * pairs));
-  const AngleFactors factors(frequencies, rows);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t head = 0; head < heads; ++head) {
-      T* cos = entries.data() + (row * heads + head) * 2 * pairs;
-      factors.write_row(row, head, cos, cos + pairs);
-    }
+TableEntries<T> table_entries(const char* who, const Frequencies& frequencies, std::int64_t rows,
+                              const TableOptions& options, std::span<const T> known = {}) {
+  require(check_table_shape<T>(who, frequencies, rows));
+  require(check_table_options(who, options));
+  const std::int64_t row_elements = frequencies.heads() * 2 * frequencies.pairs();
+  TableEntries<T> entries(static_cast<std::size_t>(rows * row_elements));
+  std::copy(known.begin(), known.end(), entries.begin());
+  const std::int64_t first = static_cast<std::int64_t>(known.size()) / row_elements;
+  TableEntries<double> fine;
+  TableEntries<double> coarse;
+  if (options.angles == Angles::exact) {
+    fine = fine_factors(frequencies, rows);
+    coarse = coarse_factors(frequencies, rows);
   }
+  write_all_rows(rows_work(frequencies, options, coarse, fine, entries), first, rows,
+                 options.executor);
   return entries;
-}
-
-inline Status check_row(const char* who, std::int64_t row, std::int64_t rows, std::int64_t head,
-                        std::int64_t heads) noexcept {
-  if (row < 0 || row >= rows || head < 0 || head >= heads) [[unlikely]] {
-    return failure(ErrorKind::out_of_range,
-                   "%s: row %lld of head %lld is not in a table of %lld rows and %lld heads", who,
-                   static_cast<long long>(row), static_cast<long long>(head),
-                   static_cast<long long>(rows), static_cast<long long>(heads));
-  }
-  return {};
 }
 
 }  // namespace detail::inline ROPE_DETAIL_UNIT
@@ -103,8 +67,9 @@ inline Status check_row(const char* who, std::int64_t row, std::int64_t rows, st
 ///
 /// Entry of T = float: magnitude * cos(position * frequency), the product taken exactly for the
 /// stored double frequency, within 0.51 ulp for values above 2^-20 and positions to 2^24. T =
-/// double: within 4 * 2^-53 * magnitude. The same bits on every platform, and for every number of
-/// rows. Immutable; share it between layers and threads.
+/// double: within 4 * 2^-53 * magnitude. TableOptions can ask for the numbers of models that
+/// compute angles in float or round entries to 16 bits. The same bits on every platform, for every
+/// number of rows and for every executor. Immutable; share it between layers and threads.
 template <class T>
 class CosSinTable {
   static_assert(std::same_as<T, float> || std::same_as<T, double>,
@@ -117,10 +82,15 @@ class CosSinTable {
   /// Rows for the positions 0 .. rows - 1 of `frequencies`, which must have one axis.
   ///
   /// Throws InvalidArgument for more axes, a negative number of rows, a size that overflows, and
-  /// angles beyond 2^53 radians. O(rows * heads * pairs), with 2 * sizeof(T) bytes an entry, and 16
-  /// bytes for every 1024th row and each of 1024 rows while it is built.
-  ROPE_DETAIL_FORWARD CosSinTable(const Frequencies& frequencies, Extent rows)
-      : entries_(detail::table_entries<T>(frequencies, rows)), frequencies_(frequencies) {}
+  /// angles beyond 2^53 radians. O(rows * heads * pairs), near the speed of memory, with 2 *
+  /// sizeof(T) bytes an entry, and 16 bytes for every 1024th row and each of 1024 rows while it is
+  /// built. With Angles::float32 about 20 times slower.
+  ROPE_DETAIL_FORWARD CosSinTable(const Frequencies& frequencies, Extent rows,
+                                  const TableOptions& options = {})
+      : entries_(detail::table_entries<T>("rope::CosSinTable", frequencies, rows, options)),
+        frequencies_(frequencies),
+        angles_(options.angles),
+        rounding_(options.round_entries_to) {}
 
   // Spelt out for their attribute: implicit ones could be shared by differently compiled units.
   ROPE_DETAIL_FORWARD CosSinTable(const CosSinTable&) = default;
@@ -128,6 +98,16 @@ class CosSinTable {
   ROPE_DETAIL_FORWARD CosSinTable& operator=(const CosSinTable&) = default;
   ROPE_DETAIL_FORWARD CosSinTable& operator=(CosSinTable&&) = default;
   ROPE_DETAIL_FORWARD ~CosSinTable() = default;
+
+  /// A table of the same frequencies and options with `rows` rows, of which the first ones are
+  /// those of this table, bit for bit.
+  ///
+  /// Throws as the constructor does, and InvalidArgument for fewer rows than there are. Copies the
+  /// old rows and makes the new ones.
+  ROPE_DETAIL_FORWARD CosSinTable grown(Extent rows, ExecutorRef executor = {}) const {
+    detail::require(detail::check_growth("rope::CosSinTable::grown", this->rows(), rows));
+    return CosSinTable(*this, rows, {angles_, rounding_, executor});
+  }
 
   /// How many positions there are, from 0 on.
   ROPE_DETAIL_FORWARD std::int64_t rows() const noexcept {
@@ -137,6 +117,8 @@ class CosSinTable {
   ROPE_DETAIL_FORWARD std::int64_t pairs() const noexcept { return frequencies_.pairs(); }
   ROPE_DETAIL_FORWARD std::int64_t rotary_dim() const noexcept { return frequencies_.rotary_dim(); }
   ROPE_DETAIL_FORWARD double magnitude() const noexcept { return frequencies_.magnitude(); }
+  ROPE_DETAIL_FORWARD Angles angles() const noexcept { return angles_; }
+  ROPE_DETAIL_FORWARD EntryRounding rounding() const noexcept { return rounding_; }
   ROPE_DETAIL_FORWARD const rope::Frequencies& frequencies() const& noexcept {
     return frequencies_;
   }
@@ -168,13 +150,23 @@ class CosSinTable {
   }
 
  private:
+  ROPE_DETAIL_FORWARD CosSinTable(const CosSinTable& known, std::int64_t rows,
+                                  const TableOptions& options)
+      : entries_(detail::table_entries<T>("rope::CosSinTable::grown", known.frequencies_, rows,
+                                          options, known.entries_)),
+        frequencies_(known.frequencies_),
+        angles_(known.angles_),
+        rounding_(known.rounding_) {}
+
   ROPE_DETAIL_FORWARD std::int64_t row_elements() const noexcept { return heads() * 2 * pairs(); }
   ROPE_DETAIL_FORWARD const T* at(std::int64_t row, std::int64_t head) const noexcept {
     return entries_.data() + row * row_elements() + head * 2 * pairs();
   }
 
-  std::vector<T, detail::CacheLineAllocator<T>> entries_;
+  detail::TableEntries<T> entries_;
   rope::Frequencies frequencies_;
+  Angles angles_;
+  EntryRounding rounding_;
 };
 
 }  // namespace rope

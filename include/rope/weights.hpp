@@ -199,7 +199,7 @@ Status check_reorder(const char* who, View<T> weight, std::span<T> scratch,
                    static_cast<long long>(size), static_cast<long long>(rotary_dim));
   }
   const View<T> all_scratch(scratch.data(), Layout{{1, 1, 1, size}, {0, 0, 0, 1}}, who);
-  return check_disjoint<T>(who, "weight and scratch", weight, all_scratch);
+  return check_disjoint(who, "weight and scratch", weight, all_scratch);
 }
 
 template <class T>
@@ -238,7 +238,7 @@ Status check_copy_reordered(const char* who, View<const T> in, View<T> out,
   if (Status status = check_output(who, out.layout()); !status.ok()) [[unlikely]] {
     return status;
   }
-  return check_disjoint<T>(who, "in and out", in, out);
+  return check_disjoint(who, "in and out", in, out);
 }
 
 template <class T>

@@ -4,13 +4,31 @@
 #include <cstdint>
 #include <vector>
 
+#include "rope/detail/cache_line_allocator.hpp"
 #include "rope/detail/elementary.hpp"
-#include "rope/detail/kernels.hpp"
-#include "rope/detail/rotor.hpp"
+#include "rope/detail/entry_rounding.hpp"
+#include "rope/detail/rotor_kernels.hpp"
+#include "rope/detail/rotor_work.hpp"
 #include "rope/detail/unit.hpp"
+#include "rope/executor.hpp"
 #include "rope/frequencies.hpp"
+#include "rope/table_options.hpp"
 
-namespace rope::detail::inline ROPE_DETAIL_UNIT {
+// How rows are made of two factors each: with position = 1024 * a + b,
+//
+//   magnitude * exp(i * position * frequency) = [magnitude * exp(i * 1024 * a * frequency)] *
+//   exp(i * b * frequency),
+//
+// both exact to double, so that an entry costs one complex product instead of a sine and a cosine,
+// and is still the correct rounding to float in all but about one case in a hundred thousand. The
+// step is fixed: how many rows there are never changes the bits of a row.
+
+namespace rope::detail {
+
+template <class T>
+using TableEntries = std::vector<T, CacheLineAllocator<T>>;
+
+inline namespace ROPE_DETAIL_UNIT {
 
 /// Whether every angle position * frequency, 0 <= position < rows, is one that sin_cos() reduces
 /// exactly.
@@ -19,59 +37,68 @@ inline bool has_exact_angles(double frequency, std::int64_t rows) noexcept {
   return reach <= max_angle;
 }
 
-/// The two factors of every table row: with position = 1024 * a + b,
-///
-///   magnitude * exp(i * position * frequency) = [magnitude * exp(i * 1024 * a * frequency)] *
-///   exp(i * b * frequency),
-///
-/// both exact to double, so that an entry costs one complex product instead of a sine and a cosine,
-/// and is still the correct rounding to float in all but about one case in a hundred thousand. The
-/// step is fixed: how many rows there are never changes the bits of a row.
-class AngleFactors {
- public:
-  static constexpr std::int64_t coarse_step = 1024;
+/// Stores past the caches take 0.75 of the time where the table is larger than they are, and would
+/// leave a smaller one where it takes longest to fetch. In bytes.
+inline constexpr std::int64_t smallest_stream = std::int64_t{8} << 20;
 
-  /// Factors for the positions 0 .. rows - 1 of one-axis frequencies. O((rows / 1024 + 1024) *
-  /// heads * pairs).
-  AngleFactors(const Frequencies& frequencies, std::int64_t rows)
-      : heads_(frequencies.heads()),
-        pairs_(frequencies.pairs()),
-        fine_(multiples(frequencies, 1, rows < coarse_step ? rows : coarse_step, 1.0)),
-        coarse_(multiples(frequencies, coarse_step, (rows + coarse_step - 1) / coarse_step,
-                          frequencies.magnitude())) {}
-
-  /// Writes cos and sin of all pairs of a row.
-  template <class T>
-  void write_row(std::int64_t row, std::int64_t head, T* cos, T* sin) const noexcept {
-    const double* coarse = coarse_.data() + (row / coarse_step * heads_ + head) * 2 * pairs_;
-    const double* fine = fine_.data() + (row % coarse_step * heads_ + head) * 2 * pairs_;
-    add_angles(coarse, coarse + pairs_, fine, fine + pairs_, cos, sin, pairs_);
-  }
-
- private:
-  /// magnitude * exp(i * j * step * frequency) for j = 0 .. count - 1, [count, heads, 2, pairs].
-  static std::vector<double> multiples(const Frequencies& frequencies, std::int64_t step,
-                                       std::int64_t count, double magnitude) {
-    const std::int64_t heads = frequencies.heads();
-    const std::int64_t pairs = frequencies.pairs();
-    std::vector<double> rotors(static_cast<std::size_t>(count * heads * 2 * pairs));
-    if (count == 0) {
-      return rotors;
+/// magnitude * exp(i * j * step * frequency) for j = 0 .. count - 1, [count, 2, heads, pairs]: of
+/// one-axis frequencies. O(count * heads * pairs).
+inline TableEntries<double> angle_multiples(const Frequencies& frequencies, std::int64_t step,
+                                            std::int64_t count, double magnitude) {
+  const std::int64_t all_columns = frequencies.heads() * frequencies.pairs();
+  TableEntries<double> rows(static_cast<std::size_t>(count * 2 * all_columns));
+  RotorColumns columns;
+  RotorSteps steps;
+  for (std::int64_t first = 0; first < all_columns; first += chunk_columns) {
+    const std::int64_t width = columns_of(all_columns - first);
+    start_columns(columns, width);
+    for (std::int64_t i = 0; i < width; ++i) {
+      set_column(columns, i, frequencies.values()[static_cast<std::size_t>(first + i)], magnitude);
     }
-    for (std::int64_t head = 0; head < heads; ++head) {
-      for (std::int64_t pair = 0; pair < pairs; ++pair) {
-        double* cos = rotors.data() + head * 2 * pairs + pair;
-        rotor_multiples(frequencies(0, head, pair), step, count, magnitude, cos, cos + pairs,
-                        heads * 2 * pairs);
-      }
-    }
-    return rotors;
+    start_steps(steps, step, true);
+    write_multiples(columns, steps, 0, count, rows.data() + first, all_columns, 2 * all_columns,
+                    width);
   }
+  return rows;
+}
 
-  std::int64_t heads_;
-  std::int64_t pairs_;
-  std::vector<double> fine_;
-  std::vector<double> coarse_;
-};
+/// exp(i * b * frequency) for the positions b that a table of `rows` rows needs.
+inline TableEntries<double> fine_factors(const Frequencies& frequencies, std::int64_t rows) {
+  return angle_multiples(frequencies, 1, rows < angle_addition_step ? rows : angle_addition_step,
+                         1.0);
+}
 
-}  // namespace rope::detail::inline ROPE_DETAIL_UNIT
+/// magnitude * exp(i * 1024 * a * frequency) for the a that a table of `rows` rows needs.
+inline TableEntries<double> coarse_factors(const Frequencies& frequencies, std::int64_t rows) {
+  return angle_multiples(frequencies, angle_addition_step,
+                         rows / angle_addition_step + (rows % angle_addition_step != 0),
+                         frequencies.magnitude());
+}
+
+/// Makes the rows `first` to `end` - 1.
+template <class T>
+void write_all_rows(const RowsWork<T>& work, std::int64_t first, std::int64_t end,
+                    ExecutorRef executor) {
+  // Rows that differ by multiples of the step share a fine factor: a block of them is used while it
+  // is in the cache.
+  constexpr std::int64_t block = 64;
+  constexpr std::int64_t blocks = angle_addition_step / block;
+  const std::int64_t row_bytes = work.heads * 2 * work.pairs * static_cast<std::int64_t>(sizeof(T));
+  const auto write_block = [&](std::int64_t number) {
+    const std::int64_t coarse = first / angle_addition_step * angle_addition_step;
+    for (std::int64_t row = coarse + number * block; row < end; row += angle_addition_step) {
+      write_rows(work, row < first ? first : row, end - row < block ? end : row + block);
+    }
+  };
+  const std::int64_t parts = part_count(executor, (end - first) * row_bytes);
+  if (parts == 1) {
+    for (std::int64_t number = 0; number < blocks; ++number) {
+      write_block(number);
+    }
+  } else {
+    executor(blocks, write_block);
+  }
+}
+
+}  // namespace ROPE_DETAIL_UNIT
+}  // namespace rope::detail

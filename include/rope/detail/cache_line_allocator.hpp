@@ -25,6 +25,10 @@ struct CacheLineAllocator {
     ::operator delete(block, alignment);
   }
 
+  /// Elements that are not made of anything are left as they are: a table writes every entry once.
+  template <class U>
+  ROPE_DETAIL_FORWARD void construct(U*) noexcept {}
+
   ROPE_DETAIL_FORWARD bool operator==(const CacheLineAllocator&) const = default;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "rope/detail/unit.hpp"
@@ -16,19 +15,19 @@ constexpr float float_of_f16(std::uint16_t bits) noexcept {
   const std::uint32_t magnitude = bits & 0x7fffu;
   if (magnitude >= 0x7c00) {  // infinity, or a NaN, which becomes a quiet one
     const std::uint32_t quiet = magnitude > 0x7c00 ? 0x400000u : 0u;
-    return std::bit_cast<float>(sign | 0x7f800000u | quiet | (magnitude & 0x3ffu) << 13);
+    return __builtin_bit_cast(float, sign | 0x7f800000u | quiet | (magnitude & 0x3ffu) << 13);
   }
   if (magnitude >= 0x400) {
-    return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
+    return __builtin_bit_cast(float, sign | ((magnitude << 13) + 0x38000000u));
   }
   // A subnormal is a whole number of 2^-24, which is normal in float.
   const float value = static_cast<float>(magnitude) * 0x1p-24f;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+  return __builtin_bit_cast(float, sign | __builtin_bit_cast(std::uint32_t, value));
 }
 
 /// The binary16 pattern nearest to a float, ties to even; above 65520, infinity.
 constexpr std::uint16_t f16_of_float(float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   std::uint32_t rounded = 0;
@@ -49,12 +48,12 @@ constexpr std::uint16_t f16_of_float(float value) noexcept {
 
 /// The value of a bfloat16 pattern; exact.
 constexpr float float_of_bf16(std::uint16_t bits) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
 
 /// The bfloat16 pattern nearest to a float, ties to even.
 constexpr std::uint16_t bf16_of_float(float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
   if ((bits & 0x7fffffffu) > 0x7f800000) {  // NaN: rounding could carry it into infinity
     return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
   }

@@ -2,14 +2,20 @@
 
 #include <atomic>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "rope/detail/unit.hpp"
 
 // Which instruction sets the kernels are compiled for, beside the portable one, whatever the flags
 // of the translation unit.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define ROPE_DETAIL_HAS_AVX2_KERNELS 1
+#define ROPE_DETAIL_HAS_AVX512_KERNELS 1
 #else
 #define ROPE_DETAIL_HAS_AVX2_KERNELS 0
+#define ROPE_DETAIL_HAS_AVX512_KERNELS 0
 #endif
 #if defined(__aarch64__) && defined(__ARM_NEON)
 #define ROPE_DETAIL_HAS_NEON_KERNELS 1
@@ -23,7 +29,8 @@ namespace rope::detail {
 enum class Isa : unsigned char {
   undetected,
   portable,  ///< what the translation unit was compiled for
-  avx2,      ///< x86-64 with AVX2 and FMA
+  avx2,      ///< x86-64 with AVX2, FMA and F16C
+  avx512,    ///< x86-64 with AVX-512 F, BW, DQ and VL, and the above
   neon,      ///< AArch64
 };
 
@@ -33,6 +40,26 @@ inline namespace ROPE_DETAIL_UNIT {
 /// and the same for ever after but for tests, which set it.
 inline constinit std::atomic<Isa> isa_in_use{Isa::undetected};
 
+#if ROPE_DETAIL_HAS_AVX2_KERNELS
+/// The compilers' builtin, which also asks whether the operating system saves the registers, knows
+/// all but F16C in every version.
+inline bool has_avx2() noexcept {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned f16c = 1u << 29;
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+         __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & f16c) != 0;
+}
+
+inline bool has_avx512() noexcept {
+  return has_avx2() && __builtin_cpu_supports("avx512f") != 0 &&
+         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0;
+}
+#endif
+
 /// Whether this machine, and the way the unit was compiled, can run the kernels of an instruction
 /// set.
 inline bool is_available(Isa isa) noexcept {
@@ -41,7 +68,13 @@ inline bool is_available(Isa isa) noexcept {
       return true;
     case Isa::avx2:
 #if ROPE_DETAIL_HAS_AVX2_KERNELS
-      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+      return has_avx2();
+#else
+      return false;
+#endif
+    case Isa::avx512:
+#if ROPE_DETAIL_HAS_AVX512_KERNELS
+      return has_avx512();
 #else
       return false;
 #endif
@@ -55,7 +88,7 @@ inline bool is_available(Isa isa) noexcept {
 
 [[gnu::cold, gnu::noinline]] inline Isa detect_isa() noexcept {
   Isa best = Isa::portable;
-  for (const Isa isa : {Isa::neon, Isa::avx2}) {
+  for (const Isa isa : {Isa::neon, Isa::avx2, Isa::avx512}) {
     if (is_available(isa)) {
       best = isa;
     }

@@ -9,6 +9,7 @@
 #include "rope/detail/rotate_check.hpp"
 #include "rope/detail/rotate_work.hpp"
 #include "rope/detail/unit.hpp"
+#include "rope/detail/work_split.hpp"
 #include "rope/error.hpp"
 #include "rope/pairing.hpp"
 #include "rope/positions.hpp"
@@ -66,7 +67,7 @@ Status check_magnitude(const char* who, double magnitude) noexcept {
 }
 
 inline RotateOptions without_pairing(const PairingOptions& options) noexcept {
-  return {.first_dim = options.first_dim};
+  return {.first_dim = options.first_dim, .executor = options.executor, .part = options.part};
 }
 
 inline Status check_pairing(const char* who, Pairing pairing) noexcept {
@@ -78,9 +79,18 @@ inline Status check_pairing(const char* who, Pairing pairing) noexcept {
   return {};
 }
 
+inline Status check_part(const char* who, const Part& part) noexcept {
+  if (part.count < 1 || part.index < 0 || part.index >= part.count) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: part must be one of 0 to count - 1, got %lld of a count of %lld", who,
+                   static_cast<long long>(part.index), static_cast<long long>(part.count));
+  }
+  return {};
+}
+
 /// Everything that can be wrong with rotating one view, with the pairing known at compile time.
 template <Direction direction, class T, class In, Table X>
-Status check_one(const char* who, View<In> in, View<T> out, const X& table,
+Status check_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                  const Positions* positions, const RotateOptions& options) noexcept {
   static_assert(Element<T>,
                 "rope::element_traits must say how elements of this type are computed with");
@@ -91,12 +101,15 @@ Status check_one(const char* who, View<In> in, View<T> out, const X& table,
       !status.ok()) [[unlikely]] {
     return status;
   }
+  if (Status status = check_part(who, options.part); !status.ok()) [[unlikely]] {
+    return status;
+  }
   return check_rotation(who, in, out, table, positions, options.first_dim);
 }
 
 /// Everything that can be wrong with rotating one view, with the pairing known at run time.
 template <Direction direction, class T, class In, Table X>
-Status check_one(const char* who, View<In> in, View<T> out, const X& table,
+Status check_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                  const Positions* positions, const PairingOptions& options) noexcept {
   if (Status status = check_pairing(who, options.pairing); !status.ok()) [[unlikely]] {
     return status;
@@ -104,33 +117,55 @@ Status check_one(const char* who, View<In> in, View<T> out, const X& table,
   return check_one<direction, T>(who, in, out, table, positions, without_pairing(options));
 }
 
+/// What a kernel is told of a rotation that check_one() found fine.
+template <Direction direction, class T, class In, Table X>
+RotateWork<std::remove_const_t<In>, T, X> rotate_work(const View<In>& in, const View<T>& out,
+                                                      const X& table, const Positions* positions,
+                                                      std::int64_t first_dim) noexcept {
+  const auto scale = row_scale<direction, typename X::value_type>(table.magnitude());
+  const bool in_place = static_cast<const void*>(in.data()) == out.data();
+  return {in.data(), out.data(), in.layout(), out.layout(), &table,
+          positions, first_dim,  in_place,    scale.cos,    scale.sin};
+}
+
+template <class In, class Out, Table X>
+Splittable splittable(const RotateWork<In, Out, X>& work) noexcept {
+  return {&work.out_layout, sizeof(Out), sizeof(In)};
+}
+
+/// All tokens and heads of a view.
+template <class T>
+WorkPart whole_of(const View<T>& view) noexcept {
+  return {0, view.batch() * view.tokens(), 0, view.heads()};
+}
+
 /// Rotates what check_one() found fine.
 template <Direction direction, Pairing pairing, class T, class In, Table X>
-void rotate_checked(View<In> in, View<T> out, const X& table, const Positions* positions,
-                    std::int64_t first_dim) noexcept {
+void rotate_checked(const View<In>& in, const View<T>& out, const X& table,
+                    const Positions* positions, const RotateOptions& options) {
   if (in.empty()) {
     return;
   }
-  const auto scale = row_scale<direction, typename X::value_type>(table.magnitude());
-  const bool in_place = static_cast<const void*>(in.data()) == out.data();
-  const RotateWork<std::remove_const_t<In>, T, X> work{
-      in.data(), out.data(), in.layout(), out.layout(), &table,
-      positions, first_dim,  in_place,    scale.cos,    scale.sin};
-  rotate_tokens<pairing>(work, {0, in.batch() * in.tokens(), 0, in.heads()});
+  const auto work = rotate_work<direction>(in, out, table, positions, options.first_dim);
+  if (is_whole_and_serial(options)) [[likely]] {
+    return rotate_tokens<pairing>(work, whole_of(in));
+  }
+  run_split(splittable(work), options,
+            [&](const WorkPart& part) { rotate_tokens<pairing>(work, part); });
 }
 
 /// One view, with the pairing known at compile time.
 template <Direction direction, Pairing pairing, class T, class In, Table X>
-void rotate_one(const char* who, View<In> in, View<T> out, const X& table,
+void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                 const Positions* positions, const RotateOptions& options) {
   static_assert(is_valid(pairing));
   require(check_one<direction, T>(who, in, out, table, positions, options));
-  rotate_checked<direction, pairing, T>(in, out, table, positions, options.first_dim);
+  rotate_checked<direction, pairing, T>(in, out, table, positions, options);
 }
 
 /// One view, with the pairing known at run time.
 template <Direction direction, class T, class In, Table X>
-void rotate_one(const char* who, View<In> in, View<T> out, const X& table,
+void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                 const Positions* positions, const PairingOptions& options) {
   require(check_pairing(who, options.pairing));
   const RotateOptions rest = without_pairing(options);
@@ -143,7 +178,7 @@ void rotate_one(const char* who, View<In> in, View<T> out, const X& table,
 
 /// All that can be wrong with rotating q and k, with the pairing known at compile time.
 template <class T, Table X>
-Status check_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+Status check_both(const View<T>& q, const View<T>& k, const X& table, const Positions* positions,
                   const RotateOptions& options) noexcept {
   if (q.batch() != k.batch() || q.tokens() != k.tokens()) [[unlikely]] {
     return failure(
@@ -157,8 +192,8 @@ Status check_both(View<T> q, View<T> k, const X& table, const Positions* positio
       !status.ok()) [[unlikely]] {
     return status;
   }
-  if (Status status =
-          check_one<Direction::forward, T>("rope::rotate_qk: k", k, k, table, positions, options);
+  if (Status status = check_rotation("rope::rotate_qk: k", k, k, table, positions,
+                                     options.first_dim, CheckRows::no);
       !status.ok()) [[unlikely]] {
     return status;
   }
@@ -167,7 +202,7 @@ Status check_both(View<T> q, View<T> k, const X& table, const Positions* positio
 
 /// All that can be wrong with rotating q and k, with the pairing known at run time.
 template <class T, Table X>
-Status check_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+Status check_both(const View<T>& q, const View<T>& k, const X& table, const Positions* positions,
                   const PairingOptions& options) noexcept {
   if (Status status = check_pairing("rope::rotate_qk", options.pairing); !status.ok())
       [[unlikely]] {
@@ -178,17 +213,26 @@ Status check_both(View<T> q, View<T> k, const X& table, const Positions* positio
 
 /// q and k, with the pairing known at compile time.
 template <Pairing pairing, class T, Table X>
-void rotate_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+void rotate_both(const View<T>& q, const View<T>& k, const X& table, const Positions* positions,
                  const RotateOptions& options) {
   static_assert(is_valid(pairing));
   require(check_both(q, k, table, positions, options));
-  rotate_checked<Direction::forward, pairing, T>(q, q, table, positions, options.first_dim);
-  rotate_checked<Direction::forward, pairing, T>(k, k, table, positions, options.first_dim);
+  if (is_whole_and_serial(options)) [[likely]] {
+    rotate_checked<Direction::forward, pairing, T>(q, q, table, positions, options);
+    rotate_checked<Direction::forward, pairing, T>(k, k, table, positions, options);
+    return;
+  }
+  const auto q_work = rotate_work<Direction::forward>(q, q, table, positions, options.first_dim);
+  const auto k_work = rotate_work<Direction::forward>(k, k, table, positions, options.first_dim);
+  run_split(
+      splittable(q_work), [&](const WorkPart& part) { rotate_tokens<pairing>(q_work, part); },
+      splittable(k_work), [&](const WorkPart& part) { rotate_tokens<pairing>(k_work, part); },
+      options);
 }
 
 /// q and k, with the pairing known at run time.
 template <class T, Table X>
-void rotate_both(View<T> q, View<T> k, const X& table, const Positions* positions,
+void rotate_both(const View<T>& q, const View<T>& k, const X& table, const Positions* positions,
                  const PairingOptions& options) {
   require(check_pairing("rope::rotate_qk", options.pairing));
   const RotateOptions rest = without_pairing(options);

@@ -13,8 +13,8 @@ template <class In, class Out, Table X>
 struct RotateWork {
   const In* in;
   Out* out;
-  Layout in_layout;
-  Layout out_layout;  // of the same extents
+  const Layout& in_layout;
+  const Layout& out_layout;  // of the same extents
   const X* table;
   const Positions* positions;  // null for a table that is addressed by token
   std::int64_t first_dim;

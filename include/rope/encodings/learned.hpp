@@ -160,7 +160,7 @@ void add_learned(View<T> x, View<In> table, const Positions& positions) {
       [&] { return detail::check_matrix(who, "table", table.layout()); },
       [&] { return detail::check_embeddings(who, x.layout(), table.dim(), "the table has dim"); },
       [&] { return detail::check_positions(who, positions, x.layout(), table.tokens()); },
-      [&] { return detail::check_disjoint<T>(who, "x and table", x, table); }));
+      [&] { return detail::check_disjoint(who, "x and table", x, table); }));
   for (std::int64_t b = 0; b < x.batch(); ++b) {
     for (std::int64_t token = 0; token < x.tokens(); ++token) {
       const std::int64_t position = positions.position(b, token);

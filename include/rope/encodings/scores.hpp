@@ -104,7 +104,7 @@ void add_bias(View<T> scores, View<In> bias) {
   detail::require(detail::first_failure(
       [&] { return detail::check_bias_shape(who, "bias", bias.layout(), scores.layout()); },
       [&] { return detail::check_output(who, scores.layout()); },
-      [&] { return detail::check_disjoint<T>(who, "scores and bias", scores, bias); }));
+      [&] { return detail::check_disjoint(who, "scores and bias", scores, bias); }));
   const bool shared = bias.batch() == 1;
   for (std::int64_t b = 0; b < scores.batch(); ++b) {
     for (std::int64_t head = 0; head < scores.heads(); ++head) {

@@ -133,9 +133,9 @@ void add_shaw_scores(View<T> scores, View<Q> q, View<R> relative_keys,
       },
       [&] { return detail::check_score_positions(who, scores.layout(), positions); },
       [&] { return detail::check_output(who, scores.layout()); },
-      [&] { return detail::check_disjoint<T>(who, "scores and q", scores, q); },
+      [&] { return detail::check_disjoint(who, "scores and q", scores, q); },
       [&] {
-        return detail::check_disjoint<T>(who, "scores and relative_keys", scores, relative_keys);
+        return detail::check_disjoint(who, "scores and relative_keys", scores, relative_keys);
       }));
   const std::int64_t max_distance = relative_keys.tokens() / 2;
   const std::int64_t first = positions.first_key - positions.first_query.value();
@@ -181,9 +181,9 @@ void add_shaw_values(View<T> out, View<W> weights, View<R> relative_values,
       },
       [&] { return detail::check_score_positions(who, weights.layout(), positions); },
       [&] { return detail::check_output(who, out.layout()); },
-      [&] { return detail::check_disjoint<T>(who, "out and weights", out, weights); },
+      [&] { return detail::check_disjoint(who, "out and weights", out, weights); },
       [&] {
-        return detail::check_disjoint<T>(who, "out and relative_values", out, relative_values);
+        return detail::check_disjoint(who, "out and relative_values", out, relative_values);
       }));
   const std::int64_t max_distance = relative_values.tokens() / 2;
   const std::int64_t first = positions.first_key - positions.first_query.value();

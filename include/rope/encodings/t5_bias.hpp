@@ -219,7 +219,7 @@ Status check_t5_bias(const char* who, const char* names, View<T> out, View<const
                        },
                        [&] { return check_score_positions(who, out.layout(), positions); },
                        [&] { return check_output(who, out.layout()); },
-                       [&] { return check_disjoint<T>(who, names, out, weights); });
+                       [&] { return check_disjoint(who, names, out, weights); });
 }
 
 /// Calls apply(score, bias) for every score.
