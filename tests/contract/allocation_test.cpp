@@ -8,6 +8,7 @@
 
 #include "counting_new.hpp"
 #include "rope/core.hpp"
+#include "rope/thread_pool.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -126,6 +127,29 @@ TEMPLATE_TEST_CASE("rotating never allocates", "[allocation]", float, double) {
   }
 }
 
+TEMPLATE_TEST_CASE("rows made on demand and refilled tables never allocate", "[allocation]", float,
+                   double) {
+  using T = TestType;
+  Tensors<T> data;
+  const auto frequencies = rope::frequencies({.rotary_dim = rotary_dim});
+  const rope::CompactTable<T> compact(frequencies, 100);
+  const rope::CompactTable<T> rough(frequencies, 100,
+                                    {.angles = rope::Angles::float32,
+                                     .round_entries_to = rope::EntryRounding::bf16});
+  CHECK(allocations_of([&] { use_both(data, compact, rope::from(60)); }) == 0);
+  CHECK(allocations_of([&] { use_both(data, rough, rope::from(60)); }) == 0);
+
+  // A grid, whose values are few, and then points of which all differ.
+  std::vector<double> places(batch * tokens);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<double>(i / 8);
+  const auto places_of = rope::coordinates(places, {batch, tokens, 1});
+  rope::TokenTable<T> table(frequencies, places_of);
+  CHECK(allocations_of([&] { use_both(data, table); }) == 0);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = 0.1 * static_cast<double>(i);
+  CHECK(allocations_of([&] { table.refill(places_of); }) == 0);
+  CHECK(allocations_of([&] { table.refill(rope::coordinates(places.data(), {1, 1})); }) == 0);
+}
+
 TEST_CASE("layers of two bases take turns without allocating", "[allocation]") {
   const rope::CosSinTable<float> local(rope::frequencies({.rotary_dim = 64}), 256);
   const rope::CosSinTable<float> global(rope::frequencies({.rotary_dim = 64, .base = 1e6}), 256);
@@ -139,6 +163,40 @@ TEST_CASE("layers of two bases take turns without allocating", "[allocation]") {
                   layer % 6 == 5 ? global : local, rope::from(position));
             }
           }
+        }) == 0);
+}
+
+TEST_CASE("the gradient of positions never allocates", "[allocation]") {
+  Tensors<float> data;
+  const auto y = rope::bthd(data.q, {batch, tokens, heads, dim});
+  const rope::Frequencies frequencies(std::vector<double>(2 * heads * rotary_dim / 2, 0.5),
+                                      {2, heads, rotary_dim / 2});
+  std::vector<double> gradient(tokens * 2);
+  CHECK(allocations_of([&] {
+          rope::position_gradient<Pairing::half_split>(
+              y, y, frequencies, {gradient, {tokens, 2}},
+              {.accumulation = rope::Accumulation::overwrite, .first_dim = 3});
+        }) == 0);
+}
+
+TEST_CASE("executors, parts and norms never allocate", "[allocation]") {
+  rope::ThreadPool pool(3);
+  const rope::CosSinTable<float> table(rope::frequencies({.rotary_dim = rotary_dim}), 64);
+  Tensors<float> data;
+  const auto q = rope::bthd(data.q, {batch, tokens, heads, dim});
+  const auto k = rope::bthd(data.k, {batch, tokens, 1, dim});
+  const auto out = rope::bhtd(data.out, {batch, heads, tokens, dim});
+  const std::vector<float> weights(dim, 1.0F);
+  std::vector<float> scales(batch * tokens);
+  CHECK(allocations_of([&] {
+          rope::rotate<Pairing::half_split>(q, table, rope::from(0), {.executor = pool});
+          rope::rotate_part<Pairing::half_split>(q, table, rope::from(0), {1, 7});
+          const auto norm = rope::qwen3_norm(weights, 1e-6);
+          rope::rotate_qk<Pairing::interleaved>(
+              q, k, table, rope::from(0), {.q_norm = norm, .k_norm = norm, .executor = pool});
+          rope::token_scales(q, 1e-6, scales, pool);
+          rope::normalize_to(q, out, rope::olmo2_norm(weights, scales), {.executor = pool});
+          static_cast<void>(rope::check_rotate(q, table, rope::from(0), {.norm = norm}).ok());
         }) == 0);
 }
 

@@ -65,20 +65,21 @@ class Memories {
 /// In place and out of place, x and table at the same edge, against the same in ordinary memory.
 template <class T, Pairing pairing>
 void rotate_at_edge(const Memories& memories, const Case& c, bool at_end) {
+  using C = rope::compute_type_t<T>;
   const std::int64_t size = c.tokens * c.heads * c.dim;
   const std::int64_t table_size = c.tokens * c.rotary_dim / 2;
   T* const x = memories.in.place<T>(size, at_end);
   T* const y = memories.out.place<T>(size, at_end);
-  T* const cos = memories.cos.place<T>(table_size, at_end);
-  T* const sin = memories.sin.place<T>(table_size, at_end);
-  for (std::int64_t i = 0; i < size; ++i) x[i] = static_cast<T>(i % 31 - 15);
+  C* const cos = memories.cos.place<C>(table_size, at_end);
+  C* const sin = memories.sin.place<C>(table_size, at_end);
+  for (std::int64_t i = 0; i < size; ++i) x[i] = static_cast<T>(static_cast<C>(i % 31 - 15));
   for (std::int64_t i = 0; i < table_size; ++i) {
-    cos[i] = static_cast<T>(0.25) + static_cast<T>(i % 7);
-    sin[i] = static_cast<T>(0.5) - static_cast<T>(i % 5);
+    cos[i] = static_cast<C>(0.25) + static_cast<C>(i % 7);
+    sin[i] = static_cast<C>(0.5) - static_cast<C>(i % 5);
   }
   std::vector<T> plain(x, x + size);
-  const std::vector<T> plain_cos(cos, cos + table_size);
-  const std::vector<T> plain_sin(sin, sin + table_size);
+  const std::vector<C> plain_cos(cos, cos + table_size);
+  const std::vector<C> plain_sin(sin, sin + table_size);
   std::vector<T> plain_out(plain.size());
 
   const rope::Extents<3> shape{c.tokens, c.heads, c.dim};
@@ -115,7 +116,8 @@ void rotate_at_edges(const Memories& memories, const Case& c) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a rotation stays within the view and the table", "[guard]", float, double) {
+TEMPLATE_TEST_CASE("a rotation stays within the view and the table", "[guard]", float, double,
+                   rope::f16, rope::bf16) {
   const Memories memories;
   std::vector<std::int64_t> dims;
   for (std::int64_t dim = 2; dim <= 72; dim += 2) dims.push_back(dim);

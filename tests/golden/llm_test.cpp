@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "golden/multi_axis.hpp"
+#include "golden/rope_index.hpp"
 #include "rope/core.hpp"
 #include "rope/huggingface.hpp"
 #include "support/catch.hpp"
@@ -344,6 +346,76 @@ void run_stateful(const json& content, Tally& tally) {
   }
 }
 
+/// How many floats lie between two.
+double distance_in_ulps(float a, float b) {
+  const double size = std::max(std::abs(a), std::abs(b));
+  if (size == 0) return 0;
+  return std::abs(static_cast<double>(a) - static_cast<double>(b)) /
+         std::ldexp(1.0, std::ilogb(size) - 23);
+}
+
+/// The float32 and bfloat16 columns, with angles as the original computes them. It has its inverse
+/// frequencies from a float32 power, an ulp or two from ours; one and the same must explain all
+/// rows.
+void run_float_table(const json& content, const rope::Frequencies& frequencies,
+                     const std::vector<std::int64_t>& positions, Tally& tally) {
+  const std::int64_t rows = *std::max_element(positions.begin(), positions.end()) + 1;
+  const auto pairs = static_cast<std::size_t>(frequencies.pairs());
+  const rope::TableOptions options{.angles = rope::Angles::float32};
+  const rope::TableOptions narrow_options{.angles = rope::Angles::float32,
+                                          .round_entries_to = rope::EntryRounding::bf16};
+  std::vector<bool> explained(pairs, false);
+  int equal = 0;
+  int all = 0;
+  for (const int step : {0, -1, 1, -2, 2}) {
+    Numbers values;
+    for (const double frequency : frequencies.values()) {
+      auto value = static_cast<float>(frequency);
+      const float beyond = step < 0 ? 0.0F : 9.0F;
+      for (int i = 0; i < std::abs(step); ++i) value = std::nextafter(value, beyond);
+      values.push_back(static_cast<double>(value));
+    }
+    const rope::Frequencies own(values, {1, 1, frequencies.pairs()}, frequencies.magnitude());
+    const rope::CosSinTable<float> table(own, rows, options);
+    const rope::CosSinTable<float> narrow(own, rows, narrow_options);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      if (explained[i]) continue;
+      bool is_near = true;
+      for (std::size_t row = 0; row < positions.size() && is_near; ++row) {
+        const auto cos = content.at("cos").at(row).at(i).get<float>();
+        const auto sin = content.at("sin").at(row).at(i).get<float>();
+        is_near = distance_in_ulps(table.cos(positions[row])[i], cos) <= 1 &&
+                  distance_in_ulps(table.sin(positions[row])[i], sin) <= 1;
+      }
+      if (!is_near) continue;
+      explained[i] = true;
+      for (std::size_t row = 0; row < positions.size(); ++row) {
+        for (const char* const name : {"cos", "sin"}) {
+          const bool is_cos = std::string(name) == "cos";
+          const auto expected = content.at(name).at(row).at(i).get<float>();
+          const float found = (is_cos ? table.cos(positions[row]) : table.sin(positions[row]))[i];
+          ++all;
+          equal += found == expected ? 1 : 0;
+          const std::string narrow_name = std::string(name) + "_bf16";
+          if (!has(content, narrow_name.c_str()) || found != expected) continue;
+          INFO(narrow_name << " at position " << positions[row] << ", pair " << i);
+          CHECK((is_cos ? narrow.cos(positions[row]) : narrow.sin(positions[row]))[i] ==
+                content.at(narrow_name).at(row).at(i).get<float>());
+          ++tally["table entries, the bfloat16 columns bit for bit"];
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < pairs; ++i) {
+    INFO("pair " << i);
+    CHECK(explained[i]);
+  }
+  INFO(equal << " of " << all << " entries equal");
+  CHECK(equal >= all * 9 / 10);
+  tally["table entries with float32 angles, the float32 columns to 1 ulp"] += all;
+  tally["of these bit for bit"] += equal;
+}
+
 void run_table(const json& content, Tally& tally) {
   const rope::ModelRope model = rope::model_rope(content.at("config"), options_of(content));
   const rope::LayerRope& layer = layer_of(model, content);
@@ -379,6 +451,7 @@ void run_table(const json& content, Tally& tally) {
     ++tally
         ["table rows, the double columns to 1e-10 and the float32 columns within their own error"];
   }
+  run_float_table(content, frequencies, positions, tally);
 }
 
 void run_query_scale(const json& content, Tally& tally) {
@@ -530,6 +603,13 @@ void run_rotated_vectors(const json& content, Tally& tally) {
   const rope::LayerRope& layer = layer_of(model, content);
   check_pairing(layer, content);
   CHECK(layer.rotary_dim() == content.at("rotary_dim").get<std::int64_t>());
+  if (rope_test::has_several_axes(content)) {
+    const rope::Frequencies ladder = layer.frequencies();
+    if (has(content, "inv_freq")) check_frequencies(stored(layer, ladder), content, tally);
+    check_magnitude(ladder.magnitude(), content);
+    rope_test::run_multi_axis_rotation(content, layer, ladder, tally);
+    return;
+  }
   std::vector<std::int64_t> ids;
   for (const json& row : content.at("positions")) {
     for (const json& id : row) ids.push_back(id.get<std::int64_t>());
@@ -547,6 +627,10 @@ void run_rotated_vectors(const json& content, Tally& tally) {
 }
 
 void run_ggml(const json& content, Tally& tally) {
+  if (rope_test::has_several_axes(content)) {
+    rope_test::run_multi_axis_ggml(content, tally);
+    return;
+  }
   const auto shape = content.at("shape").get<std::vector<std::int64_t>>();
   const Block block = {1, shape.at(0), shape.at(1), shape.at(2)};
   const auto first = value_or<std::int64_t>(content, "n_offs", 0);
@@ -593,14 +677,13 @@ void run_ggml(const json& content, Tally& tally) {
 std::string whose(const json& content) {
   const std::string kind = content.at("kind").get<std::string>();
   if (kind.starts_with("onnx_")) return "onnx";
-  if (kind == "rope_index" || kind == "axis_pattern") return "several position axes";
   if (kind == "weight_permutation") return "weights";
-  if (kind == "ggml_rope" && (content.at("mode").get<int>() & 8) != 0)
-    return "several position axes";
-  if (kind == "rotated_vectors" && content.at("positions").at(0).at(0).is_array()) {
-    return "several position axes";
-  }
   return {};
+}
+
+void run_position_ids(const json& content, Tally& tally) {
+  rope_test::run_rope_index(content);
+  ++tally["position ids of prompts, exactly"];
 }
 
 using Run = void (*)(const json&, Tally&);
@@ -615,6 +698,8 @@ TEST_CASE("what the original implementations made of their configs") {
                                            {"cos_sin_table", run_table},
                                            {"query_scale_by_position", run_query_scale},
                                            {"rotated_vectors", run_rotated_vectors},
+                                           {"rope_index", run_position_ids},
+                                           {"axis_pattern", rope_test::run_axis_pattern},
                                            {"ggml_rope", run_ggml}};
   Tally run;
   Tally left;
@@ -656,9 +741,7 @@ TEST_CASE("what the original implementations made of their configs") {
   }
   for (const auto& [kind, number] : left)
     std::cout << "left to others: " << number << " " << kind << "\n";
-  std::cout << "not compared: bfloat16 columns, float32 columns bit for bit (there is no "
-               "float32-angle mode)"
-            << std::endl;
+  std::cout << std::flush;
 }
 
 }  // namespace
