@@ -12,6 +12,8 @@ make|make|make or ninja
 eigen|libeigen3-dev|Eigen 3.4 or newer
 catch2|catch2|Catch2, version 2 or 3
 json|nlohmann-json3-dev|nlohmann/json 3
+benchmark|libbenchmark-dev|Google Benchmark
+torch|libtorch-dev|LibTorch, the C++ library of PyTorch
 mpfr|libmpfr-dev|MPFR with its headers
 mpi|libopenmpi-dev|an MPI library with its headers, Open MPI for example
 mpiexec|openmpi-bin|mpiexec of that MPI
@@ -45,7 +47,7 @@ rope_missing() {
     return 0
   fi
   probe=$(mktemp -d)
-  if cmake -S "$rope_root/cmake/probe" -B "$probe" >"$probe/log" 2>&1; then
+  if cmake -S "$rope_root/cmake/probe" -B "$probe" -Dwords="$libraries" >"$probe/log" 2>&1; then
     for word in $libraries; do
       grep -qx "$word" "$probe/missing" && echo "$word"
     done
@@ -100,6 +102,24 @@ rope_require() {
     echo "CMake 3.24 or newer is needed; this is ${line##* }" >&2
     exit 1
   fi
+}
+
+# rope_wish word...: installs what is good to have where that is possible, and goes on without it
+# where it is not.
+rope_wish() {
+  local missing names=() line word package say
+  missing=$(rope_missing "$@")
+  [[ -n $missing ]] || return 0
+  while IFS='|' read -r word package say; do
+    grep -qx "$word" <<<"$missing" || continue
+    names+=("$package")
+    line+="${line:+, }$say"
+  done < <(rope_packages)
+  if rope_is_debian; then
+    echo "installing: ${names[*]}"
+    rope_apt_install "${names[@]}" && return 0
+  fi
+  echo "going on without: $line" >&2
 }
 
 rope_jobs() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; }

@@ -1,0 +1,1 @@
+#include <rope/rope.hpp>
