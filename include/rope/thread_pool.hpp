@@ -65,7 +65,7 @@ inline void remove_job(PoolState& pool, const PoolJob& job) noexcept {
 
 /// What a worker does all its life.
 inline void serve(const std::stop_token& stop, PoolState& pool) {
-  std::unique_lock lock(pool.mutex);
+  std::unique_lock<std::mutex> lock(pool.mutex);
   while (pool.job_added.wait(lock, stop, [&pool] { return pool.jobs != nullptr; })) {
     PoolJob& job = *pool.jobs;
     ++job.helpers;
@@ -101,7 +101,7 @@ inline void run_in_pool(PoolState& pool, std::int64_t count, TaskRef body) {
   }
   PoolJob job{body, count, {0}, 0, nullptr};
   {
-    const std::lock_guard lock(pool.mutex);
+    const std::lock_guard<std::mutex> lock(pool.mutex);
     job.next_job = pool.jobs;
     pool.jobs = &job;
   }
@@ -114,7 +114,7 @@ inline void run_in_pool(PoolState& pool, std::int64_t count, TaskRef body) {
     }
   }
   work_on(job);
-  std::unique_lock lock(pool.mutex);
+  std::unique_lock<std::mutex> lock(pool.mutex);
   remove_job(pool, job);
   pool.job_left.wait(lock, [&job] { return job.helpers == 0; });
 }

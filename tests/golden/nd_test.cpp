@@ -17,18 +17,6 @@
 
 namespace rope_test::nd {
 
-double usual_tolerance(const json& content) {
-  const std::string family = content.at("family").get<std::string>();
-  const json params = content.value("params", json::object());
-  if (params.value("dtype", json()) == "bfloat16") return 0.08;
-  if (family == "ltx") return 2e-3;
-  if (family.starts_with("golden_gate")) return 1e-3;
-  if (params.value("in_pixels", json()) == true || params.value("freqs_for", json()) == "pixel") {
-    return 1e-4;
-  }
-  return 1e-5;
-}
-
 namespace {
 
 const OutOfScope out_of_scope[] = {

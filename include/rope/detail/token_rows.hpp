@@ -19,10 +19,14 @@
 namespace rope::detail {
 
 /// What the making of a TokenTable needs room for, kept so that refilling allocates nothing.
+///
+/// Vectors of numbers only: of a struct, the standard library's functions would copy more at once,
+/// with instructions of the unit whose copy of them a linker happens to keep.
 struct TokenScratch {
   std::vector<std::uint16_t> slots;  // [axes, rows]
-  std::vector<TokenAxis> axis;       // [axes]
-  TableEntries<RotorRow> rows;       // [parts, group, factor_rows]
+  TokenAxis axis[max_axes] = {};
+  std::int64_t axes = 0;
+  TableEntries<double> rows;  // of the RotorRows [parts, group, factor_rows]
   std::int64_t parts = 1;
   std::int64_t group = 1;  // chunks of columns at a time
   std::int64_t factor_rows = 0;
@@ -107,7 +111,7 @@ std::int64_t plan_tokens(CoordinatesView coordinates, TokenScratch& scratch,
   const std::int64_t rows = coordinates.batch() * coordinates.tokens();
   std::int64_t step = token_step;
   for (std::int64_t a = 0; a < axes; ++a) {
-    TokenAxis& axis = scratch.axis[static_cast<std::size_t>(a)];
+    TokenAxis& axis = scratch.axis[a];
     const std::int64_t limit = room_of(axis);
     const std::int64_t listed =
         list_values(coordinates.data() + a, axes, rows, limit, scratch.slots.data() + a * rows);
@@ -116,7 +120,7 @@ std::int64_t plan_tokens(CoordinatesView coordinates, TokenScratch& scratch,
     step = axis.is_listed || axis.room > step ? step : axis.room;
   }
   for (std::int64_t a = 0; a < axes; ++a) {
-    if (!scratch.axis[static_cast<std::size_t>(a)].is_listed) {
+    if (!scratch.axis[a].is_listed) {
       number_tokens(coordinates.data() + a, axes, rows, step, scratch.slots.data() + a * rows);
     }
   }
@@ -128,12 +132,13 @@ inline std::int64_t plan_new_tokens(CoordinatesView coordinates, TokenScratch& s
   const std::int64_t rows = coordinates.batch() * coordinates.tokens();
   const std::int64_t least = rows < token_step ? rows : token_step;
   const std::int64_t limit = list_limit(rows);
-  for (TokenAxis& axis : scratch.axis) {
-    axis.room = least;
+  for (std::int64_t a = 0; a < scratch.axes; ++a) {
+    scratch.axis[a].room = least;
   }
   const std::int64_t step =
       plan_tokens(coordinates, scratch, [&](const TokenAxis&) { return limit; });
-  for (TokenAxis& axis : scratch.axis) {
+  for (std::int64_t a = 0; a < scratch.axes; ++a) {
+    TokenAxis& axis = scratch.axis[a];
     axis.first_row = scratch.factor_rows;
     axis.room = axis.is_listed && axis.listed > least ? axis.listed : least;
     scratch.factor_rows += axis.room;
@@ -196,7 +201,7 @@ void write_token_table(const Frequencies& frequencies, CoordinatesView coordinat
                           coordinates.data(),
                           rows,
                           scratch.slots.data(),
-                          scratch.axis.data(),
+                          scratch.axis,
                           scratch.factor_rows,
                           scratch.group,
                           step,
@@ -208,12 +213,13 @@ void write_token_table(const Frequencies& frequencies, CoordinatesView coordinat
   const std::int64_t wanted = part_count(options.executor, bytes);
   const TokenParts parts =
       token_parts(wanted < scratch.parts ? wanted : scratch.parts, chunks, rows, step);
+  auto* const rotor_rows = reinterpret_cast<RotorRow*>(scratch.rows.data());
   const auto write_part = [&](std::int64_t index) noexcept {
     const std::int64_t part = index % parts.chunks;
     const std::int64_t first = index / parts.chunks * parts.run_length;
     const std::int64_t end = rows - first < parts.run_length ? rows : first + parts.run_length;
     write_tokens(work, chunks * part / parts.chunks, chunks * (part + 1) / parts.chunks, first, end,
-                 scratch.rows.data() + index * scratch.group * scratch.factor_rows);
+                 rotor_rows + index * scratch.group * scratch.factor_rows);
   };
   if (parts.count() == 1) {
     write_part(0);
@@ -235,12 +241,13 @@ TableEntries<T> token_table_entries(const Frequencies& frequencies, CoordinatesV
       part_count(options.executor, rows * row_elements * static_cast<std::int64_t>(sizeof(T)));
   std::int64_t step = token_step;
   if (options.angles == Angles::exact) {
-    scratch.axis.resize(static_cast<std::size_t>(coordinates.axes()));
+    scratch.axes = coordinates.axes();
     scratch.slots.resize(static_cast<std::size_t>(rows * coordinates.axes()));
     step = plan_new_tokens(coordinates, scratch);
     scratch.group = group_of(chunk_count(frequencies), rows, scratch.factor_rows);
-    scratch.rows = TableEntries<RotorRow>(
-        static_cast<std::size_t>(scratch.parts * scratch.group * scratch.factor_rows));
+    constexpr auto row_values = static_cast<std::int64_t>(sizeof(RotorRow) / sizeof(double));
+    scratch.rows = TableEntries<double>(
+        static_cast<std::size_t>(scratch.parts * scratch.group * scratch.factor_rows * row_values));
   }
   write_token_table(frequencies, coordinates, options, step, scratch, entries.data());
   return entries;

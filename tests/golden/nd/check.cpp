@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "rope/rotate.hpp"
@@ -183,6 +184,18 @@ void check_rotation_by_table(const Case& one, const Setup& setup, Tally& tally) 
   for (const auto& found : {rotated<float>(setup, block), rotated<double>(setup, block)}) {
     compare(found, expected, 2 * one.tolerance(), "tensors rotated by a file's own table", tally);
   }
+}
+
+double usual_tolerance(const json& content) {
+  const std::string family = content.at("family").get<std::string>();
+  const json params = content.value("params", json::object());
+  if (params.value("dtype", json()) == "bfloat16") return 0.08;
+  if (family == "ltx") return 2e-3;
+  if (family.starts_with("golden_gate")) return 1e-3;
+  if (params.value("in_pixels", json()) == true || params.value("freqs_for", json()) == "pixel") {
+    return 1e-4;
+  }
+  return 1e-5;
 }
 
 bool vjepa2_is_scaled(const Case& one) {
