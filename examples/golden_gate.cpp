@@ -47,7 +47,7 @@ std::vector<Method> methods() {
   std::mt19937_64 engine(1);
   const rope::Grid patches =
       rope::image_grid(rope::axis_steps(side), rope::axis_steps(side), rope::AxisOrder::x_first);
-  const std::vector<rope::Frequencies> mixed =
+  const rope::LayerFrequencies mixed =
       rope::mixed_frequencies({.layers = 1, .heads = heads, .rotary_dim = dim}, engine);
 
   // Golden Gate: every pair of every head has a direction of its own.

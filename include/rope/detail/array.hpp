@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -54,7 +53,7 @@ void exchange_arrays(Array<T>& a, Array<T>& b) noexcept {
 template <class T>
 void free_array(Array<T>& array) noexcept {
   for (T& element : array) {
-    std::destroy_at(&element);
+    element.~T();
   }
   ::operator delete(array.elements);
 }
@@ -110,7 +109,7 @@ void erase(Array<T>& array, std::int64_t first, std::int64_t last) noexcept {
     array[i - gap] = std::move(array[i]);
   }
   for (std::int64_t i = array.size - gap; i < array.size; ++i) {
-    std::destroy_at(&array[i]);
+    array[i].~T();
   }
   array.size -= gap;
 }

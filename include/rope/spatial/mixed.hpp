@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rope/argument.hpp"
+#include "rope/detail/array.hpp"
 #include "rope/detail/double_double.hpp"
 #include "rope/detail/elementary.hpp"
 #include "rope/detail/finite.hpp"
@@ -16,6 +17,7 @@
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
+#include "rope/spatial/layer_frequencies.hpp"
 
 namespace rope {
 
@@ -63,14 +65,14 @@ inline Status check_mixed(const Mixed& options) noexcept {
 
 /// The frequencies of each layer; `angle(layer, head)` is called once for each, layers outermost.
 template <class Angle>
-std::vector<Frequencies> mixed_layers(const Mixed& options, Angle angle) {
+LayerFrequencies mixed_layers(const Mixed& options, Angle angle) {
   const std::int64_t layers = options.layers.value();
   const std::int64_t heads = options.heads.value();
   const std::int64_t quarter = options.rotary_dim.value() / 4;
   const Ladder ladder = {log(static_cast<double>(options.base)), quarter * 2, {}};
   std::vector<DoubleDouble> sizes;
   for (std::int64_t k = 0; k < quarter; ++k) sizes.push_back(ladder.plain(k));
-  std::vector<Frequencies> all;
+  Array<Frequencies> all;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     SpreadValues values(2, heads, quarter * 2);
     for (std::int64_t h = 0; h < heads; ++h) {
@@ -83,13 +85,12 @@ std::vector<Frequencies> mixed_layers(const Mixed& options, Angle angle) {
         values(1, h, quarter + k) = rounded(size * turned.cos);
       }
     }
-    all.push_back(std::move(values).frequencies());
+    append(all, std::move(values).frequencies());
   }
-  return all;
+  return LayerFrequencies(std::move(all));
 }
 
-inline std::vector<Frequencies> mixed_frequencies(const Mixed& options,
-                                                  std::span<const double> angles) {
+inline LayerFrequencies mixed_frequencies(const Mixed& options, std::span<const double> angles) {
   constexpr const char* who = "rope::mixed_frequencies";
   require(check_mixed(options));
   const std::int64_t heads = options.heads.value();
@@ -127,8 +128,7 @@ inline namespace ROPE_DETAIL_UNIT {
 /// 0 they are axial. Throws InvalidArgument for a rotary_dim that is not a multiple of 4 and above
 /// 0, fewer than one layer or head, a base that is not finite and above 1, a wrong number of
 /// angles, and angles beyond 2^53. O(layers * heads * rotary_dim).
-inline std::vector<Frequencies> mixed_frequencies(const Mixed& options,
-                                                  std::span<const double> angles) {
+inline LayerFrequencies mixed_frequencies(const Mixed& options, std::span<const double> angles) {
   return detail::mixed_frequencies(options, angles);
 }
 
@@ -139,7 +139,7 @@ inline std::vector<Frequencies> mixed_frequencies(const Mixed& options,
 /// whole bits has those that are too large left out. The result depends on the engine alone, not on
 /// the standard library's distributions.
 template <detail::RandomBits Engine>
-std::vector<Frequencies> mixed_frequencies(const Mixed& options, Engine& engine) {
+LayerFrequencies mixed_frequencies(const Mixed& options, Engine& engine) {
   detail::require(detail::check_mixed(options));
   return detail::mixed_layers(options, [&](std::int64_t, std::int64_t) {
     return detail::angle_of_bits(detail::uniform_53_bits(engine));

@@ -527,7 +527,7 @@ void check_mixed(const Case& one, Tally& tally) {
                                .rotary_dim = dim,
                                .base = one.param<double>(is_timm ? "temperature" : "theta")},
                               angles);
-  for (std::size_t layer = 0; layer < starts.size(); ++layer) {
+  for (std::size_t layer = 0; layer < to_size(starts.size()); ++layer) {
     const auto found = starts[layer].values();
     const auto expected = setups[layer].frequencies.values();
     compare({found.begin(), found.end()}, {expected.begin(), expected.end()}, 3e-7,
