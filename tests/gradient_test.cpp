@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "rope/thread_pool.hpp"
 #include "rope/token_table.hpp"
 #include "support/catch.hpp"
+#include "support/digest.hpp"
 #include "support/errors.hpp"
 #include "support/pairings.hpp"
 #include "support/reference.hpp"
@@ -453,28 +453,17 @@ TEST_CASE("gradients have the same bits whoever computes them") {
 
 TEST_CASE("gradients have the same bits on every platform") {
   // From GCC 12 at -O2 on x86-64; compilers, contraction and -ffast-math must not change them.
-  const auto digest = [](const Numbers& values) {
-    std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-    for (const double value : values) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof bits);
-      for (int byte = 0; byte < 8; ++byte) {
-        hash = (hash ^ ((bits >> (8 * byte)) & 0xff)) * 1099511628211U;
-      }
-    }
-    return hash;
-  };
   const Problem per_head({2, 300, 3, 10}, 2, 3, 5, 2, 0);
   const auto y = Tensor<double>::random(per_head.shape, 3);
   const auto g = Tensor<double>::random(per_head.shape, 4);
   const Gradients found =
       gradients<rope::Pairing::interleaved, double>(per_head, y.view(), g.view());
-  CHECK(digest(found.frequencies) == 0x6849dd4ea710cfc8);
-  CHECK(digest(found.positions) == 0x87da88ca23e9bfce);
+  CHECK(rope_test::digest(found.frequencies) == 0x6849dd4ea710cfc8);
+  CHECK(rope_test::digest(found.positions) == 0x87da88ca23e9bfce);
   const Problem shared({2, 300, 3, 10}, 2, 1, 5, 1, 0);
   const Gradients sums = gradients<rope::Pairing::half_split, double>(shared, y.view(), g.view());
-  CHECK(digest(sums.frequencies) == 0xbbb9194a23255273);
-  CHECK(digest(sums.positions) == 0x402f70d644eafc07);
+  CHECK(rope_test::digest(sums.frequencies) == 0xbbb9194a23255273);
+  CHECK(rope_test::digest(sums.positions) == 0x402f70d644eafc07);
 }
 
 TEST_CASE("whole positions are coordinates of one axis") {

@@ -9,6 +9,7 @@
 #include "rope/coordinates.hpp"
 #include "rope/detail/gradient_check.hpp"
 #include "rope/detail/gradient_sums.hpp"
+#include "rope/detail/pairing_call.hpp"
 #include "rope/detail/source.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
@@ -169,17 +170,6 @@ void checked_position_gradient(View<const Y> y, View<const G> gradient_y,
   position_gradient<pairing>(input, row, gradient.axes(), gradient.batch(),
                              options.accumulation.value() == Accumulation::add, gradient.data(),
                              options.executor);
-}
-
-/// Calls body.operator()<pairing>() for a checked pairing.
-template <class Body>
-void with_pairing(const char* who, Pairing pairing, Body body) {
-  require(check_gradient_pairing(who, pairing));
-  if (pairing == Pairing::interleaved) {
-    body.template operator()<Pairing::interleaved>();
-  } else {
-    body.template operator()<Pairing::half_split>();
-  }
 }
 
 }  // namespace detail::inline ROPE_DETAIL_UNIT

@@ -636,22 +636,8 @@ void run_ggml(const json& content, Tally& tally) {
   const auto first = value_or<std::int64_t>(content, "n_offs", 0);
   const auto ids = content.at("positions").get<std::vector<std::int64_t>>();
   const auto mode = content.at("mode").get<int>();
-  // ggml takes longer lists and looks at the first ones.
-  auto freq_factors = flat(content.at("freq_factors"));
-  const auto pairs = static_cast<std::size_t>(content.at("n_dims").get<std::int64_t>() / 2);
-  if (freq_factors.size() > pairs) freq_factors.resize(pairs);
   const rope::Pairing pairing = mode == 2 ? rope::Pairing::half_split : rope::Pairing::interleaved;
-  const rope::Parameters parameters = {
-      .rotary_dim = content.at("n_dims").get<std::int64_t>(),
-      .base = content.at("freq_base").get<double>(),
-      .scaling = rope::Ggml{.freq_scale = content.at("freq_scale").get<double>(),
-                            .ext_factor = content.at("ext_factor").get<double>(),
-                            .attn_factor = content.at("attn_factor").get<double>(),
-                            .beta_fast = content.at("beta_fast").get<double>(),
-                            .beta_slow = content.at("beta_slow").get<double>(),
-                            .n_ctx_orig = content.at("n_ctx_orig").get<std::int64_t>(),
-                            .freq_factors = freq_factors}};
-  const rope::CosSinTable<float> table(rope::frequencies(parameters),
+  const rope::CosSinTable<float> table(rope::frequencies(rope_test::ggml_parameters(content)),
                                        *std::max_element(ids.begin(), ids.end()) + 1);
   std::vector<float> x = input<float>(block, 0.0);
   const auto view = rope::thd(x, {block.tokens, block.heads, block.dim});

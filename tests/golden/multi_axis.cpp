@@ -181,6 +181,23 @@ void run_multi_axis_rotation(const json& content, const rope::LayerRope& layer,
   }
 }
 
+rope::Parameters ggml_parameters(const json& content) {
+  const auto n_dims = content.at("n_dims").get<std::int64_t>();
+  // ggml takes longer lists and looks at the first ones.
+  auto freq_factors = flat(content.at("freq_factors"));
+  const auto pairs = static_cast<std::size_t>(n_dims / 2);
+  if (freq_factors.size() > pairs) freq_factors.resize(pairs);
+  return {.rotary_dim = n_dims,
+          .base = content.at("freq_base").get<double>(),
+          .scaling = rope::Ggml{.freq_scale = content.at("freq_scale").get<double>(),
+                                .ext_factor = content.at("ext_factor").get<double>(),
+                                .attn_factor = content.at("attn_factor").get<double>(),
+                                .beta_fast = content.at("beta_fast").get<double>(),
+                                .beta_slow = content.at("beta_slow").get<double>(),
+                                .n_ctx_orig = content.at("n_ctx_orig").get<std::int64_t>(),
+                                .freq_factors = freq_factors}};
+}
+
 void run_multi_axis_ggml(const json& content, Tally& tally) {
   const auto own = content.at("shape").get<Shape>();
   const Shape shape = {1, own.at(0), own.at(1), own.at(2)};
@@ -188,17 +205,7 @@ void run_multi_axis_ggml(const json& content, Tally& tally) {
   const auto n_dims = content.at("n_dims").get<std::int64_t>();
   const auto sections = content.at("sections").get<std::vector<std::int64_t>>();
   const Ids ids = {4, 1, shape[1], content.at("positions").get<std::vector<std::int64_t>>()};
-  const rope::Parameters parameters = {
-      .rotary_dim = n_dims,
-      .base = content.at("freq_base").get<double>(),
-      .scaling = rope::Ggml{.freq_scale = content.at("freq_scale").get<double>(),
-                            .ext_factor = content.at("ext_factor").get<double>(),
-                            .attn_factor = content.at("attn_factor").get<double>(),
-                            .beta_fast = content.at("beta_fast").get<double>(),
-                            .beta_slow = content.at("beta_slow").get<double>(),
-                            .n_ctx_orig = content.at("n_ctx_orig").get<std::int64_t>(),
-                            .freq_factors = flat(content.at("freq_factors"))}};
-  const rope::Frequencies ladder = rope::frequencies(parameters);
+  const rope::Frequencies ladder = rope::frequencies(ggml_parameters(content));
   const rope::PairingOptions options = {.pairing = rope::Pairing::half_split,
                                         .first_dim = content.value("n_offs", std::int64_t{0})};
   std::vector<float> x;

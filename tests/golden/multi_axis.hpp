@@ -7,6 +7,7 @@
 
 #include "rope/frequencies.hpp"
 #include "rope/huggingface.hpp"
+#include "rope/parameters.hpp"
 
 namespace rope_test {
 
@@ -20,6 +21,9 @@ void run_axis_pattern(const nlohmann::json& content, std::map<std::string, int>&
 void run_multi_axis_rotation(const nlohmann::json& content, const rope::LayerRope& layer,
                              const rope::Frequencies& frequencies,
                              std::map<std::string, int>& tally);
+
+/// What a case of ggml says of its frequencies.
+rope::Parameters ggml_parameters(const nlohmann::json& content);
 
 /// ggml's MROPE, IMROPE and VISION.
 void run_multi_axis_ggml(const nlohmann::json& content, std::map<std::string, int>& tally);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <span>
@@ -16,6 +15,7 @@
 #include "rope/spatial/random_directions.hpp"
 #include "rope/token_table.hpp"
 #include "support/catch.hpp"
+#include "support/digest.hpp"
 #include "support/errors.hpp"
 #include "support/tensor.hpp"
 
@@ -68,18 +68,6 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
   return worst;
-}
-
-std::uint64_t digest(std::span<const double> values) {
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const double value : values) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    for (int byte = 0; byte < 8; ++byte) {
-      hash = (hash ^ ((bits >> (8 * byte)) & 0xff)) * 1099511628211U;
-    }
-  }
-  return hash;
 }
 
 TEST_CASE("Golden Gate in the plane is as its formula says") {
@@ -292,7 +280,7 @@ TEST_CASE("Golden Gate has the same bits on every platform") {
                                                                .min_frequency = 0.2,
                                                                .max_frequency = 20,
                                                                .zero_share = 0.25});
-    return digest(f.values());
+    return rope_test::digest(f.values());
   };
   CHECK(bits(GoldenGateForm::exact_2d, 2) == 0x088214bf814d05e1);
   CHECK(bits(GoldenGateForm::exact_nd, 3) == 0x428ac6d5d8e8bd26);

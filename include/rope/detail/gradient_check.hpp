@@ -9,7 +9,6 @@
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
-#include "rope/pairing.hpp"
 #include "rope/positions.hpp"
 #include "rope/view.hpp"
 
@@ -40,15 +39,6 @@ inline Status check_frequency_gradient(std::int64_t axes, std::int64_t heads, st
   if (is_null) [[unlikely]] {
     return failure(ErrorKind::invalid_argument, "%s: values are null, but %lld are needed", who,
                    static_cast<long long>(count));
-  }
-  return {};
-}
-
-inline Status check_gradient_pairing(const char* who, Pairing pairing) noexcept {
-  if (!is_valid(pairing)) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument,
-                   "%s: pairing has the value %d, which names no pairing", who,
-                   static_cast<int>(pairing));
   }
   return {};
 }

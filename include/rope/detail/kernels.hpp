@@ -264,6 +264,23 @@ namespace neon {
       return portable::__VA_ARGS__;        \
   }
 
+/// The same work on elements of the library's own type of their format.
+template <class In, class Out, Table X>
+auto stored(const RotateWork<In, Out, X>& work) noexcept {
+  using StoredIn = typename StoredAs<In>::type;
+  using StoredOut = typename StoredAs<Out>::type;
+  return RotateWork<StoredIn, StoredOut, X>{reinterpret_cast<const StoredIn*>(work.in),
+                                            reinterpret_cast<StoredOut*>(work.out),
+                                            work.in_layout,
+                                            work.out_layout,
+                                            work.table,
+                                            work.positions,
+                                            work.first_dim,
+                                            work.in_place,
+                                            work.cos_scale,
+                                            work.sin_scale};
+}
+
 /// Rotates a part of the work with the instruction set in use.
 template <Pairing pairing, class In, class Out, Table X>
 void rotate_tokens(const RotateWork<In, Out, X>& work, const WorkPart& part) noexcept {
@@ -272,17 +289,7 @@ void rotate_tokens(const RotateWork<In, Out, X>& work, const WorkPart& part) noe
   if constexpr (std::is_same_v<In, StoredIn> && std::is_same_v<Out, StoredOut>) {
     ROPE_DETAIL_RETURN_DISPATCHED(rotate_tokens<pairing>(work, part))
   } else {
-    const RotateWork<StoredIn, StoredOut, X> stored{reinterpret_cast<const StoredIn*>(work.in),
-                                                    reinterpret_cast<StoredOut*>(work.out),
-                                                    work.in_layout,
-                                                    work.out_layout,
-                                                    work.table,
-                                                    work.positions,
-                                                    work.first_dim,
-                                                    work.in_place,
-                                                    work.cos_scale,
-                                                    work.sin_scale};
-    rotate_tokens<pairing>(stored, part);
+    rotate_tokens<pairing>(stored(work), part);
   }
 }
 

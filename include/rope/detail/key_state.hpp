@@ -15,6 +15,7 @@
 #include "rope/detail/finite.hpp"
 #include "rope/detail/key_turn.hpp"
 #include "rope/detail/layout.hpp"
+#include "rope/detail/pairing_call.hpp"
 #include "rope/detail/rotate_call.hpp"
 #include "rope/detail/rotate_check.hpp"
 #include "rope/detail/unit.hpp"

@@ -5,6 +5,7 @@
 
 #include "rope/detail/kernels.hpp"
 #include "rope/detail/norm_work.hpp"
+#include "rope/detail/pairing_call.hpp"
 #include "rope/detail/rotate_call.hpp"
 #include "rope/detail/rotate_check.hpp"
 #include "rope/detail/rotate_work.hpp"
@@ -75,23 +76,6 @@ NormWork<C> norm_work(const Layout& layout, const RmsNorm<C>& norm) noexcept {
           norm.rounding()};
 }
 
-/// The same work on elements of the library's own type of their format.
-template <class In, class Out, Table X>
-auto stored(const RotateWork<In, Out, X>& work) noexcept {
-  using StoredIn = typename StoredAs<In>::type;
-  using StoredOut = typename StoredAs<Out>::type;
-  return RotateWork<StoredIn, StoredOut, X>{reinterpret_cast<const StoredIn*>(work.in),
-                                            reinterpret_cast<StoredOut*>(work.out),
-                                            work.in_layout,
-                                            work.out_layout,
-                                            work.table,
-                                            work.positions,
-                                            work.first_dim,
-                                            work.in_place,
-                                            work.cos_scale,
-                                            work.sin_scale};
-}
-
 template <class C>
 RotateOptions without_norm(const NormedOptions<C>& options) noexcept {
   return {.first_dim = options.first_dim, .executor = options.executor, .part = options.part};
@@ -159,13 +143,9 @@ template <class T, class In, Table X>
 void rotate_normed(const char* who, const View<In>& in, const View<T>& out, const X& table,
                    const Positions* positions,
                    const NormedPairingOptions<compute_type_t<T>>& options) {
-  require(check_pairing(who, options.pairing));
-  const auto rest = without_pairing(options);
-  if (options.pairing.value() == Pairing::interleaved) {
-    rotate_normed<Pairing::interleaved, T>(who, in, out, table, positions, rest);
-  } else {
-    rotate_normed<Pairing::half_split, T>(who, in, out, table, positions, rest);
-  }
+  with_pairing(who, options.pairing, [&]<Pairing pairing>() {
+    rotate_normed<pairing, T>(who, in, out, table, positions, without_pairing(options));
+  });
 }
 
 /// All that can be wrong with normalising and rotating q and k.
@@ -220,13 +200,9 @@ template <class T, Table X>
 void rotate_normed_both(const View<T>& q, const View<T>& k, const X& table,
                         const Positions* positions,
                         const NormedQkPairingOptions<compute_type_t<T>>& options) {
-  require(check_pairing("rope::rotate_qk", options.pairing));
-  const auto rest = without_pairing(options);
-  if (options.pairing.value() == Pairing::interleaved) {
-    rotate_normed_both<Pairing::interleaved>(q, k, table, positions, rest);
-  } else {
-    rotate_normed_both<Pairing::half_split>(q, k, table, positions, rest);
-  }
+  with_pairing("rope::rotate_qk", options.pairing, [&]<Pairing pairing>() {
+    rotate_normed_both<pairing>(q, k, table, positions, without_pairing(options));
+  });
 }
 
 /// All that can be wrong with a norm without a rotation.

@@ -6,6 +6,7 @@
 
 #include "rope/detail/finite.hpp"
 #include "rope/detail/kernels.hpp"
+#include "rope/detail/pairing_call.hpp"
 #include "rope/detail/rotate_check.hpp"
 #include "rope/detail/rotate_work.hpp"
 #include "rope/detail/unit.hpp"
@@ -68,15 +69,6 @@ Status check_magnitude(const char* who, double magnitude) noexcept {
 
 inline RotateOptions without_pairing(const PairingOptions& options) noexcept {
   return {.first_dim = options.first_dim, .executor = options.executor, .part = options.part};
-}
-
-inline Status check_pairing(const char* who, Pairing pairing) noexcept {
-  if (!is_valid(pairing)) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument,
-                   "%s: pairing has the value %d, which names no pairing", who,
-                   static_cast<int>(pairing));
-  }
-  return {};
 }
 
 inline Status check_part(const char* who, const Part& part) noexcept {
@@ -167,13 +159,9 @@ void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X
 template <Direction direction, class T, class In, Table X>
 void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                 const Positions* positions, const PairingOptions& options) {
-  require(check_pairing(who, options.pairing));
-  const RotateOptions rest = without_pairing(options);
-  if (options.pairing.value() == Pairing::interleaved) {
-    rotate_one<direction, Pairing::interleaved, T>(who, in, out, table, positions, rest);
-  } else {
-    rotate_one<direction, Pairing::half_split, T>(who, in, out, table, positions, rest);
-  }
+  with_pairing(who, options.pairing, [&]<Pairing pairing>() {
+    rotate_one<direction, pairing, T>(who, in, out, table, positions, without_pairing(options));
+  });
 }
 
 /// All that can be wrong with rotating q and k, with the pairing known at compile time.
@@ -234,13 +222,9 @@ void rotate_both(const View<T>& q, const View<T>& k, const X& table, const Posit
 template <class T, Table X>
 void rotate_both(const View<T>& q, const View<T>& k, const X& table, const Positions* positions,
                  const PairingOptions& options) {
-  require(check_pairing("rope::rotate_qk", options.pairing));
-  const RotateOptions rest = without_pairing(options);
-  if (options.pairing.value() == Pairing::interleaved) {
-    rotate_both<Pairing::interleaved>(q, k, table, positions, rest);
-  } else {
-    rotate_both<Pairing::half_split>(q, k, table, positions, rest);
-  }
+  with_pairing("rope::rotate_qk", options.pairing, [&]<Pairing pairing>() {
+    rotate_both<pairing>(q, k, table, positions, without_pairing(options));
+  });
 }
 
 }  // namespace ROPE_DETAIL_UNIT
