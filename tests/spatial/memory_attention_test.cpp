@@ -8,6 +8,7 @@
 
 #include "rope/rotate.hpp"
 #include "rope/rotate_inverse.hpp"
+#include "rope/scalar.hpp"
 #include "rope/spatial/axial.hpp"
 #include "rope/spatial/rotated_tokens.hpp"
 #include "rope/token_table.hpp"
@@ -51,6 +52,67 @@ TEST_CASE("every frame is rotated as the query is, and the last keys are left al
       }
     }
   }
+}
+
+TEST_CASE("the pairing as a run-time value, and from one tensor into another, bit for bit") {
+  const auto own = table(2);
+  const auto before = Tensor<float>::random({2, 8, 2, 11}, 36);
+  const auto check = [&]<rope::Pairing pairing>() {
+    auto expected = before;
+    rope::rotate_memory_keys<pairing>(expected.view(), own, {.unrotated_last = 2, .first_dim = 2});
+    const rope::PairingMemoryKeys chosen = {
+        .pairing = pairing, .unrotated_last = 2, .first_dim = 2};
+    auto found = before;
+    rope::rotate_memory_keys(found.view(), own, chosen);
+    CHECK(found.same_memory(expected));
+    auto out = Tensor<float>::random({2, 8, 2, 11}, 37);
+    rope::rotate_memory_keys_to<pairing>(before.view(), out.view(), own,
+                                         {.unrotated_last = 2, .first_dim = 2});
+    CHECK(out.same_values(expected));
+    out = Tensor<float>::random({2, 8, 2, 11}, 38);
+    rope::rotate_memory_keys_to(before.view(), out.view(), own, chosen);
+    CHECK(out.same_values(expected));
+    // In parts: the keys that are not rotated belong to the first.
+    out = Tensor<float>::random({2, 8, 2, 11}, 39);
+    for (const std::int64_t part : {1, 0, 2}) {
+      rope::rotate_memory_keys_to<pairing>(
+          before.view(), out.view(), own,
+          {.unrotated_last = 2, .first_dim = 2, .part = {.index = part, .count = 3}});
+    }
+    CHECK(out.same_values(expected));
+    // Rounded once on the way to 16 bits.
+    std::vector<rope::f16> narrow(2 * 8 * 2 * 11);
+    rope::rotate_memory_keys_to(before.view(), rope::bthd(narrow, {2, 8, 2, 11}), own, chosen);
+    std::size_t i = 0;
+    expected.for_each([&](const rope_test::Shape& at) {
+      CHECK(static_cast<float>(narrow[i++]) == static_cast<float>(rope::f16(expected[at])));
+    });
+  };
+  check.operator()<interleaved>();
+  check.operator()<rope::Pairing::half_split>();
+  // Keys that all stay as they are.
+  auto out = Tensor<float>::random({2, 8, 2, 11}, 40);
+  rope::rotate_memory_keys_to<interleaved>(before.view(), out.view(), own, {.unrotated_last = 8});
+  CHECK(out.same_values(before));
+
+  auto x = before;
+  require_throws<rope::InvalidArgument>(
+      "rope::rotate_memory_keys: pairing has the value 9, which names no pairing", [&] {
+        rope::rotate_memory_keys(x.view(), own,
+                                 {.pairing = static_cast<rope::Pairing>(9), .unrotated_last = 2});
+      });
+  require_throws<rope::InvalidArgument>(
+      "rope::rotate_memory_keys_to: in has tokens 8, but out has 7", [&] {
+        rope::rotate_memory_keys_to<interleaved>(before.view(), x.view().slice_tokens(0, 7), own,
+                                                 {.unrotated_last = 2});
+      });
+  // The rotated keys lie apart, the others do not.
+  require_throws<rope::InvalidArgument>(
+      "rope::rotate_memory_keys_to: in and out share elements", [&] {
+        rope::rotate_memory_keys_to<interleaved>(
+            x.view().slice_tokens(0, 5), x.view().slice_tokens(3, 5), own, {.unrotated_last = 2});
+      });
+  CHECK(x.same_memory(before));
 }
 
 TEST_CASE("three frames of a 2 x 2 grid and two object pointers") {

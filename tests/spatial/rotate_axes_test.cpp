@@ -7,6 +7,7 @@
 
 #include "rope/check_rotate.hpp"
 #include "rope/rotate.hpp"
+#include "rope/scalar.hpp"
 #include "rope/spatial/axial.hpp"
 #include "rope/table.hpp"
 #include "rope/token_table.hpp"
@@ -114,6 +115,142 @@ TEST_CASE("a table addressed by position works the same way") {
                                           {.axis_dims = {4, 6}});
   CHECK(back.same_values(transposed));
   CHECK(rope::check_rotate(back.view(), rope::pair_slice(text, 0, 2), rope::from(0)).ok());
+}
+
+TEST_CASE("the pairing as a run-time value, bit for bit") {
+  const auto own = table();
+  const rope::CosSinTable<float> text(rope::frequencies({.rotary_dim = 10}), 9);
+  const auto before = Tensor<float>::random({2, 3, 2, 11}, 21);
+  const auto check = [&]<rope::Pairing pairing>() {
+    const rope::RotateAxesOptions fixed = {.axis_dims = {4, 6}, .first_dim = 1};
+    const rope::PairingAxesOptions chosen = {
+        .pairing = pairing, .axis_dims = {4, 6}, .first_dim = 1};
+    const auto same = [&](auto&& run) {
+      auto expected = before;
+      auto found = before;
+      run(expected.view(), fixed);
+      run(found.view(), chosen);
+      CHECK(found.same_memory(expected));
+      CHECK(!found.same_values(before));
+    };
+    same([&](rope::View<float> x, const auto& options) {
+      if constexpr (requires { options.pairing; }) {
+        rope::rotate_axes(x, own, options);
+        rope::rotate_axes(x, text, rope::from(2), options);
+        rope::rotate_axes_inverse(x, own, options);
+        rope::rotate_axes_transpose(x, own, options);
+        rope::rotate_axes_inverse(x, text, rope::from(4), options);
+        rope::rotate_axes_transpose(x, text, rope::from(1), options);
+      } else {
+        rope::rotate_axes<pairing>(x, own, options);
+        rope::rotate_axes<pairing>(x, text, rope::from(2), options);
+        rope::rotate_axes_inverse<pairing>(x, own, options);
+        rope::rotate_axes_transpose<pairing>(x, own, options);
+        rope::rotate_axes_inverse<pairing>(x, text, rope::from(4), options);
+        rope::rotate_axes_transpose<pairing>(x, text, rope::from(1), options);
+      }
+    });
+  };
+  check.operator()<half_split>();
+  check.operator()<rope::Pairing::interleaved>();
+  auto x = before;
+  require_throws<rope::InvalidArgument>(
+      "rope::rotate_axes: pairing has the value 7, which names no pairing", [&] {
+        rope::rotate_axes(x.view(), own,
+                          {.pairing = static_cast<rope::Pairing>(7), .axis_dims = {4, 6}});
+      });
+  CHECK(x.same_memory(before));
+}
+
+TEST_CASE("from one tensor into another, with what is outside the axes' parts copied") {
+  const rope::Frequencies frequencies({1, 0.5, 0, 0, 0, /**/ 0, 0, 1, 0.25, 0.125}, {2, 1, 5}, 1.5);
+  const rope::TokenTable<float> own(frequencies, rope::coordinates(places, {3, 2}));
+  const rope::CosSinTable<float> text(rope::frequencies({.rotary_dim = 10}), 9);
+  const auto in = Tensor<float>::random({2, 3, 2, 15}, 22);
+  for (const std::int64_t first : {0, 2, 5}) {
+    const rope::RotateAxesOptions fixed = {.axis_dims = {4, 6}, .first_dim = first};
+    const rope::PairingAxesOptions chosen = {
+        .pairing = half_split, .axis_dims = {4, 6}, .first_dim = first};
+    const auto same = [&](auto&& in_place, auto&& to, auto&& to_chosen) {
+      auto expected = in;
+      in_place(expected.view());
+      for (const bool is_chosen : {false, true}) {
+        auto out = Tensor<float>::random({2, 3, 2, 15}, 23);
+        if (is_chosen) {
+          to_chosen(in.view(), out.view());
+        } else {
+          to(in.view(), out.view());
+        }
+        CHECK(out.same_values(expected));
+      }
+    };
+    same([&](auto x) { rope::rotate_axes<half_split>(x, own, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_to<half_split>(a, b, own, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_to(a, b, own, chosen); });
+    same([&](auto x) { rope::rotate_axes_inverse<half_split>(x, own, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_inverse_to<half_split>(a, b, own, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_inverse_to(a, b, own, chosen); });
+    same([&](auto x) { rope::rotate_axes_transpose<half_split>(x, own, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_transpose_to<half_split>(a, b, own, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_transpose_to(a, b, own, chosen); });
+    const auto at = rope::from(3);
+    same([&](auto x) { rope::rotate_axes<half_split>(x, text, at, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_to<half_split>(a, b, text, at, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_to(a, b, text, at, chosen); });
+    same([&](auto x) { rope::rotate_axes_inverse<half_split>(x, text, at, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_inverse_to<half_split>(a, b, text, at, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_inverse_to(a, b, text, at, chosen); });
+    same([&](auto x) { rope::rotate_axes_transpose<half_split>(x, text, at, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_transpose_to<half_split>(a, b, text, at, fixed); },
+         [&](auto a, auto b) { rope::rotate_axes_transpose_to(a, b, text, at, chosen); });
+  }
+  // The same view is in place; two that share elements otherwise are refused.
+  auto x = in;
+  auto expected = in;
+  rope::rotate_axes<half_split>(expected.view(), own, {.axis_dims = {4, 6}});
+  rope::rotate_axes_to<half_split>(x.view(), x.view(), own, {.axis_dims = {4, 6}});
+  CHECK(x.same_memory(expected));
+  require_throws<rope::InvalidArgument>("rope::rotate_axes_to: in and out share elements", [&] {
+    rope::rotate_axes_to<half_split>(x.view().slice_dims(0, 12), x.view().slice_dims(3, 12), own,
+                                     {.axis_dims = {4, 6}});
+  });
+  CHECK(x.same_memory(expected));
+}
+
+TEST_CASE("elements are rounded once on the way to 16 bits") {
+  const auto in = Tensor<float>::random({1, 3, 2, 13}, 24);
+  auto turned = in;
+  rope::rotate_axes<half_split>(turned.view(), table(), {.axis_dims = {4, 6}, .first_dim = 1});
+  std::vector<rope::bf16> out(3 * 2 * 13);
+  rope::rotate_axes_to<half_split>(in.view(), rope::thd(out, {3, 2, 13}), table(),
+                                   {.axis_dims = {4, 6}, .first_dim = 1});
+  std::size_t i = 0;
+  turned.for_each([&](const rope_test::Shape& at) {
+    CHECK(static_cast<float>(out[i++]) == static_cast<float>(rope::bf16(turned[at])));
+  });
+}
+
+TEST_CASE("threads and parts of it make the same bits") {
+  const auto own = table();
+  const auto before = Tensor<float>::random({1, 3, 4096, 10}, 25);
+  auto expected = before;
+  rope::rotate_axes<half_split>(expected.view(), own, {.axis_dims = {4, 6}});
+  auto parts = before;
+  for (const std::int64_t part : {2, 0, 1}) {
+    rope::rotate_axes<half_split>(parts.view(), own,
+                                  {.axis_dims = {4, 6}, .part = {.index = part, .count = 3}});
+  }
+  CHECK(parts.same_memory(expected));
+  std::int64_t shares = 0;
+  const auto backwards = [&](std::int64_t count, const auto& body) {
+    shares += count;
+    while (count-- > 0) body(count);
+  };
+  auto threads = before;
+  rope::rotate_axes(threads.view(), own,
+                    {.pairing = half_split, .axis_dims = {4, 6}, .executor = backwards});
+  CHECK(shares > 2);
+  CHECK(threads.same_memory(expected));
 }
 
 TEST_CASE("parts that are not the table's are refused, and nothing is written") {

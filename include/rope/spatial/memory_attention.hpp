@@ -1,14 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "rope/argument.hpp"
+#include "rope/detail/kernels.hpp"
+#include "rope/detail/pairing_call.hpp"
 #include "rope/detail/rotate_call.hpp"
+#include "rope/detail/rotate_check.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
+#include "rope/executor.hpp"
 #include "rope/pairing.hpp"
-#include "rope/rotate.hpp"
-#include "rope/rotate_inverse.hpp"
+#include "rope/rotate_options.hpp"
+#include "rope/scalar.hpp"
 #include "rope/spatial/rotated_tokens.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"
@@ -50,12 +55,25 @@ class RepeatedTable {
   std::int64_t times_;
 };
 
-/// What rotate_memory_keys() may be told beside the keys and the query's table.
+/// What rotate_memory_keys() may be told beside the keys and the query's table, when the pairing is
+/// a template argument.
 struct MemoryKeys {
   /// So many of the last keys are not rotated: object pointers.
   Extent unrotated_last = 0;
   /// See RotateOptions.
   Extent first_dim = 0;
+  ExecutorRef executor = {};
+  Part part = {};
+};
+
+/// The same, with the pairing as a run-time value. It has no default.
+struct PairingMemoryKeys {
+  required<Pairing> pairing;
+  /// For the others see MemoryKeys.
+  Extent unrotated_last = 0;
+  Extent first_dim = 0;
+  ExecutorRef executor = {};
+  Part part = {};
 };
 
 namespace detail::inline ROPE_DETAIL_UNIT {
@@ -79,15 +97,51 @@ inline Status check_memory_keys(const char* who, std::int64_t keys, std::int64_t
   return {};
 }
 
-template <Direction direction, Pairing pairing, class T, TokenAddressedTable X>
-void rotate_memory_keys(const char* who, View<T> k, const X& table, const MemoryKeys& keys) {
-  const std::int64_t unrotated = keys.unrotated_last;
-  require(check_memory_keys(who, k.tokens(), unrotated, table.tokens()));
-  const std::int64_t rotated = k.tokens() - unrotated;
+/// Copies the last tokens of `in` to `out`, of the same shape.
+template <class T, class In>
+void copy_last_tokens(const View<In>& in, const View<T>& out, std::int64_t last) noexcept {
+  using StoredIn = typename StoredAs<std::remove_const_t<In>>::type;
+  using StoredOut = typename StoredAs<T>::type;
+  for (std::int64_t b = 0; b < in.batch(); ++b) {
+    for (std::int64_t t = in.tokens() - last; t < in.tokens(); ++t) {
+      for (std::int64_t h = 0; h < in.heads(); ++h) {
+        portable::copy_features<compute_type_t<T>>(
+            reinterpret_cast<const StoredIn*>(&in(b, t, h, 0)), in.layout().stride[3],
+            reinterpret_cast<StoredOut*>(&out(b, t, h, 0)), out.layout().stride[3], in.dim());
+      }
+    }
+  }
+}
+
+template <Pairing pairing, class T, class In, TokenAddressedTable X>
+void rotate_memory_keys(const char* who, const View<In>& in, const View<T>& out, const X& table,
+                        const MemoryKeys& keys) {
+  static_assert(is_valid(pairing));
+  const std::int64_t last = keys.unrotated_last;
+  require(check_memory_keys(who, in.tokens(), last, table.tokens()));
+  require(check_shapes_equal(who, in.layout(), out.layout()));
+  const std::int64_t rotated = in.tokens() - last;
   const RepeatedTable<X> repeated(&table, rotated == 0 ? 0 : rotated / table.tokens());
-  const View<T> part = rotated_tokens(k, {.last = unrotated});
-  rotate_one<direction, pairing, T>(who, part, part, repeated, nullptr,
-                                    {.first_dim = keys.first_dim});
+  const RotateOptions options = {keys.first_dim, keys.executor, keys.part};
+  const View<In> from = rotated_tokens(in, {.last = last});
+  const View<T> to = rotated_tokens(out, {.last = last});
+  require(check_one<Direction::forward, T>(who, from, to, repeated, nullptr, options));
+  require(check_written(who, in, out));
+  rotate_checked<Direction::forward, pairing, T>(from, to, repeated, nullptr, options);
+  if (static_cast<const void*>(in.data()) != out.data() && options.part.index == 0 &&
+      !out.empty()) {
+    copy_last_tokens(in, out, last);
+  }
+}
+
+/// The same, with the pairing known at run time.
+template <class T, class In, TokenAddressedTable X>
+void rotate_memory_keys(const char* who, const View<In>& in, const View<T>& out, const X& table,
+                        const PairingMemoryKeys& keys) {
+  with_pairing(who, keys.pairing, [&]<Pairing pairing>() {
+    rotate_memory_keys<pairing, T>(who, in, out, table,
+                                   {keys.unrotated_last, keys.first_dim, keys.executor, keys.part});
+  });
 }
 
 }  // namespace detail::inline ROPE_DETAIL_UNIT
@@ -126,8 +180,23 @@ RepeatedTable<X> repeated(const X&& table, Extent times) = delete;
 /// published with it (`rope_k_repeat`, `num_k_exclude_rope`).
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 void rotate_memory_keys(View<T> k, const X& table, const MemoryKeys& keys = {}) {
-  detail::rotate_memory_keys<detail::Direction::forward, pairing, T>("rope::rotate_memory_keys", k,
-                                                                     table, keys);
+  detail::rotate_memory_keys<pairing, T>("rope::rotate_memory_keys", k, k, table, keys);
+}
+template <detail::Mutable T, TokenAddressedTable X>
+void rotate_memory_keys(View<T> k, const X& table, const PairingMemoryKeys& keys) {
+  detail::rotate_memory_keys<T>("rope::rotate_memory_keys", k, k, table, keys);
+}
+
+/// As rotate_memory_keys(), from `in` into `out` under the conditions of rotate_to(). The keys that
+/// are not rotated are copied.
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_memory_keys_to(View<In> in, View<T> out, const X& table, const MemoryKeys& keys = {}) {
+  detail::rotate_memory_keys<pairing, T>("rope::rotate_memory_keys_to", in, out, table, keys);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_memory_keys_to(View<In> in, View<T> out, const X& table,
+                           const PairingMemoryKeys& keys) {
+  detail::rotate_memory_keys<T>("rope::rotate_memory_keys_to", in, out, table, keys);
 }
 
 }  // namespace ROPE_DETAIL_UNIT

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "rope/argument.hpp"
+#include "rope/detail/pairing_call.hpp"
 #include "rope/detail/rotate_call.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
+#include "rope/executor.hpp"
 #include "rope/pairing.hpp"
 #include "rope/positions.hpp"
 #include "rope/rotate_options.hpp"
@@ -59,13 +61,27 @@ class PairSlice {
   std::int64_t pairs_;
 };
 
-/// Which features of a head belong to which axis, for rotate_axes().
+/// Which features of a head belong to which axis, for rotate_axes(), when the pairing is a template
+/// argument.
 struct RotateAxesOptions {
   /// Features of each axis, in the order in which they stand in the head and their pairs in the
   /// table: even and above 0, and together the table's rotary_dim.
   std::vector<std::int64_t> axis_dims = {};
   /// Where the first axis begins in the head.
   Extent first_dim = 0;
+  /// See RotateOptions.
+  ExecutorRef executor = {};
+  Part part = {};
+};
+
+/// The same, with the pairing as a run-time value. It has no default.
+struct PairingAxesOptions {
+  required<Pairing> pairing;
+  /// For the others see RotateAxesOptions.
+  std::vector<std::int64_t> axis_dims = {};
+  Extent first_dim = 0;
+  ExecutorRef executor = {};
+  Part part = {};
 };
 
 namespace detail::inline ROPE_DETAIL_UNIT {
@@ -95,20 +111,37 @@ inline Status check_axis_dims(const char* who, const std::vector<std::int64_t>& 
 }
 
 /// Every axis' part in turn; the parts are checked as one first, so that none is rotated unless all
-/// can be.
-template <Direction direction, Pairing pairing, class T, Table X>
-void rotate_axes(const char* who, View<T> x, const X& table, const Positions* positions,
-                 const RotateAxesOptions& options) {
+/// can be. The first and the last one bring what is before and behind them along, to be copied.
+template <Direction direction, Pairing pairing, class T, class In, Table X>
+void rotate_axes(const char* who, const View<In>& in, const View<T>& out, const X& table,
+                 const Positions* positions, const RotateAxesOptions& options) {
+  static_assert(is_valid(pairing));
   require(check_axis_dims(who, options.axis_dims, table.pairs()));
-  const RotateOptions whole = {.first_dim = options.first_dim};
-  require(check_one<direction, T>(who, x, x, table, positions, whole));
-  std::int64_t first = 0;
-  for (const std::int64_t dims : options.axis_dims) {
-    const PairSlice<X> part(&table, first / 2, dims / 2);
-    const RotateOptions place = {.first_dim = options.first_dim + first};
-    rotate_one<direction, pairing, T>(who, x, x, part, positions, place);
-    first += dims;
+  RotateOptions own = {options.first_dim, options.executor, options.part};
+  require(check_one<direction, T>(who, in, out, table, positions, own));
+  std::int64_t pair = 0;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < options.axis_dims.size(); ++i) {
+    const std::int64_t dims = options.axis_dims[i];
+    const std::int64_t end = begin + own.first_dim + dims;
+    const std::int64_t width = (i + 1 == options.axis_dims.size() ? in.dim() : end) - begin;
+    rotate_checked<direction, pairing, T>(in.slice_dims(begin, width), out.slice_dims(begin, width),
+                                          PairSlice<X>(&table, pair, dims / 2), positions, own);
+    pair += dims / 2;
+    begin = end;
+    own.first_dim = 0;
   }
+}
+
+/// The same, with the pairing known at run time.
+template <Direction direction, class T, class In, Table X>
+void rotate_axes(const char* who, const View<In>& in, const View<T>& out, const X& table,
+                 const Positions* positions, const PairingAxesOptions& options) {
+  with_pairing(who, options.pairing, [&]<Pairing pairing>() {
+    rotate_axes<direction, pairing, T>(
+        who, in, out, table, positions,
+        {options.axis_dims, options.first_dim, options.executor, options.part});
+  });
 }
 
 }  // namespace detail::inline ROPE_DETAIL_UNIT
@@ -139,44 +172,155 @@ PairSlice<X> pair_slice(const X&& table, Extent first_pair, Extent count) = dele
 /// Gemma 4's vision tower has half-split pairs so, {head_dim / 2, head_dim / 2}.
 ///
 /// As rotate() on each part with the table's pairs for that axis (interleaved pairs are the same
-/// either way). Everything is checked before the first write. Throws as rotate() does, and
-/// InvalidArgument if the axis_dims are not even, above 0 and together the table's rotary_dim.
+/// either way), with the pairing as a template argument or among the options. Everything is checked
+/// before the first write. Throws as rotate() does, and InvalidArgument if the axis_dims are not
+/// even, above 0 and together the table's rotary_dim.
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 void rotate_axes(View<T> x, const X& table, const RotateAxesOptions& options) {
-  detail::rotate_axes<detail::Direction::forward, pairing, T>("rope::rotate_axes", x, table,
+  detail::rotate_axes<detail::Direction::forward, pairing, T>("rope::rotate_axes", x, x, table,
                                                               nullptr, options);
+}
+template <detail::Mutable T, TokenAddressedTable X>
+void rotate_axes(View<T> x, const X& table, const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::forward, T>("rope::rotate_axes", x, x, table, nullptr,
+                                                     options);
 }
 template <Pairing pairing, detail::Mutable T, PositionTable X>
 void rotate_axes(View<T> x, const X& table, const Positions& positions,
                  const RotateAxesOptions& options) {
-  detail::rotate_axes<detail::Direction::forward, pairing, T>("rope::rotate_axes", x, table,
+  detail::rotate_axes<detail::Direction::forward, pairing, T>("rope::rotate_axes", x, x, table,
                                                               &positions, options);
+}
+template <detail::Mutable T, PositionTable X>
+void rotate_axes(View<T> x, const X& table, const Positions& positions,
+                 const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::forward, T>("rope::rotate_axes", x, x, table, &positions,
+                                                     options);
+}
+
+/// As rotate_axes(), from `in` into `out` under the conditions of rotate_to(); features outside the
+/// rotated part are copied.
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_axes_to(View<In> in, View<T> out, const X& table, const RotateAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::forward, pairing, T>("rope::rotate_axes_to", in, out,
+                                                              table, nullptr, options);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_axes_to(View<In> in, View<T> out, const X& table, const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::forward, T>("rope::rotate_axes_to", in, out, table,
+                                                     nullptr, options);
+}
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
+void rotate_axes_to(View<In> in, View<T> out, const X& table, const Positions& positions,
+                    const RotateAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::forward, pairing, T>("rope::rotate_axes_to", in, out,
+                                                              table, &positions, options);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
+void rotate_axes_to(View<In> in, View<T> out, const X& table, const Positions& positions,
+                    const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::forward, T>("rope::rotate_axes_to", in, out, table,
+                                                     &positions, options);
 }
 
 /// Undoes rotate_axes(), as rotate_inverse() undoes rotate().
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 void rotate_axes_inverse(View<T> x, const X& table, const RotateAxesOptions& options) {
-  detail::rotate_axes<detail::Direction::inverse, pairing, T>("rope::rotate_axes_inverse", x, table,
-                                                              nullptr, options);
+  detail::rotate_axes<detail::Direction::inverse, pairing, T>("rope::rotate_axes_inverse", x, x,
+                                                              table, nullptr, options);
+}
+template <detail::Mutable T, TokenAddressedTable X>
+void rotate_axes_inverse(View<T> x, const X& table, const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::inverse, T>("rope::rotate_axes_inverse", x, x, table,
+                                                     nullptr, options);
 }
 template <Pairing pairing, detail::Mutable T, PositionTable X>
 void rotate_axes_inverse(View<T> x, const X& table, const Positions& positions,
                          const RotateAxesOptions& options) {
-  detail::rotate_axes<detail::Direction::inverse, pairing, T>("rope::rotate_axes_inverse", x, table,
-                                                              &positions, options);
+  detail::rotate_axes<detail::Direction::inverse, pairing, T>("rope::rotate_axes_inverse", x, x,
+                                                              table, &positions, options);
+}
+template <detail::Mutable T, PositionTable X>
+void rotate_axes_inverse(View<T> x, const X& table, const Positions& positions,
+                         const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::inverse, T>("rope::rotate_axes_inverse", x, x, table,
+                                                     &positions, options);
+}
+
+/// As rotate_axes_inverse(), from `in` into `out`.
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_axes_inverse_to(View<In> in, View<T> out, const X& table,
+                            const RotateAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::inverse, pairing, T>("rope::rotate_axes_inverse_to", in,
+                                                              out, table, nullptr, options);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_axes_inverse_to(View<In> in, View<T> out, const X& table,
+                            const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::inverse, T>("rope::rotate_axes_inverse_to", in, out, table,
+                                                     nullptr, options);
+}
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
+void rotate_axes_inverse_to(View<In> in, View<T> out, const X& table, const Positions& positions,
+                            const RotateAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::inverse, pairing, T>("rope::rotate_axes_inverse_to", in,
+                                                              out, table, &positions, options);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
+void rotate_axes_inverse_to(View<In> in, View<T> out, const X& table, const Positions& positions,
+                            const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::inverse, T>("rope::rotate_axes_inverse_to", in, out, table,
+                                                     &positions, options);
 }
 
 /// The gradient of rotate_axes() with respect to x, as rotate_transpose() is that of rotate().
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 void rotate_axes_transpose(View<T> x, const X& table, const RotateAxesOptions& options) {
-  detail::rotate_axes<detail::Direction::transpose, pairing, T>("rope::rotate_axes_transpose", x,
+  detail::rotate_axes<detail::Direction::transpose, pairing, T>("rope::rotate_axes_transpose", x, x,
                                                                 table, nullptr, options);
+}
+template <detail::Mutable T, TokenAddressedTable X>
+void rotate_axes_transpose(View<T> x, const X& table, const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::transpose, T>("rope::rotate_axes_transpose", x, x, table,
+                                                       nullptr, options);
 }
 template <Pairing pairing, detail::Mutable T, PositionTable X>
 void rotate_axes_transpose(View<T> x, const X& table, const Positions& positions,
                            const RotateAxesOptions& options) {
-  detail::rotate_axes<detail::Direction::transpose, pairing, T>("rope::rotate_axes_transpose", x,
+  detail::rotate_axes<detail::Direction::transpose, pairing, T>("rope::rotate_axes_transpose", x, x,
                                                                 table, &positions, options);
+}
+template <detail::Mutable T, PositionTable X>
+void rotate_axes_transpose(View<T> x, const X& table, const Positions& positions,
+                           const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::transpose, T>("rope::rotate_axes_transpose", x, x, table,
+                                                       &positions, options);
+}
+
+/// As rotate_axes_transpose(), from `in` into `out`.
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_axes_transpose_to(View<In> in, View<T> out, const X& table,
+                              const RotateAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::transpose, pairing, T>("rope::rotate_axes_transpose_to",
+                                                                in, out, table, nullptr, options);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, TokenAddressedTable X>
+void rotate_axes_transpose_to(View<In> in, View<T> out, const X& table,
+                              const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::transpose, T>("rope::rotate_axes_transpose_to", in, out,
+                                                       table, nullptr, options);
+}
+template <Pairing pairing, detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
+void rotate_axes_transpose_to(View<In> in, View<T> out, const X& table, const Positions& positions,
+                              const RotateAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::transpose, pairing, T>(
+      "rope::rotate_axes_transpose_to", in, out, table, &positions, options);
+}
+template <detail::Mutable T, detail::ReadableAs<T> In, PositionTable X>
+void rotate_axes_transpose_to(View<In> in, View<T> out, const X& table, const Positions& positions,
+                              const PairingAxesOptions& options) {
+  detail::rotate_axes<detail::Direction::transpose, T>("rope::rotate_axes_transpose_to", in, out,
+                                                       table, &positions, options);
 }
 
 }  // namespace ROPE_DETAIL_UNIT

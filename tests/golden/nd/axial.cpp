@@ -12,6 +12,7 @@
 
 #include "golden/nd/check.hpp"
 #include "golden/nd/families.hpp"
+#include "rope/rotate.hpp"
 #include "rope/spatial/ladders.hpp"
 #include "rope/spatial/memory_attention.hpp"
 #include "rope/spatial/rotate_axes.hpp"
@@ -78,13 +79,9 @@ void run_sam2_keys(const Case& one, const Setup& setup, Tally& tally) {
   std::vector<T> k = input<T>(block);
   const rope::TokenTable<T> table(setup.frequencies, setup.positions);
   const auto view = rope::bhtd(k, {block.batch, block.heads, block.tokens, block.dim});
-  const rope::MemoryKeys keys = {.unrotated_last =
-                                     one.param<std::int64_t>("num_k_exclude_rope", 0)};
-  if (setup.pairing == rope::Pairing::interleaved) {
-    rope::rotate_memory_keys<rope::Pairing::interleaved>(view, table, keys);
-  } else {
-    rope::rotate_memory_keys<rope::Pairing::half_split>(view, table, keys);
-  }
+  rope::rotate_memory_keys(view, table,
+                           {.pairing = setup.pairing,
+                            .unrotated_last = one.param<std::int64_t>("num_k_exclude_rope", 0)});
   compare({k.begin(), k.end()}, expected.values, one.tolerance(), "keys of memory frames", tally);
 }
 
