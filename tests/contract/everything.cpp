@@ -368,26 +368,26 @@ void use_grids() {
   add(moved.values(1).front());
   add_coordinates(moved.repeated(2).coordinates());
   const rope::Coordinates image =
-      rope::image_grid(rope::axis_cell_centres(3, rope::area_range(3, 2, 10)),
-                       rope::axis_shifted(rope::axis_rescaled(rope::axis_centred(3),
-                                                              {.from = 3, .to = 7}),
-                                          0.3),
-                       rope::AxisOrder::x_first)
+      rope::image_grid(
+          rope::axis_cell_centres(3, rope::area_range(3, 2, 10)),
+          rope::axis_shifted(rope::axis_rescaled(rope::axis_centred(3), {.from = 3, .to = 7}), 0.3),
+          rope::AxisOrder::x_first)
           .coordinates();
   add_coordinates(image);
-  add_coordinates(
-      rope::normalised_grid(3, 5, {.normalise_by = rope::NormaliseBy::max,
-                                   .order = rope::AxisOrder::row_first,
-                                   .offset = 0.3,
-                                   .shift = {.row = 0.1, .column = 0.2},
-                                   .jitter = {.row = 1.1, .column = 0.7},
-                                   .rescale = 1.3})
-          .coordinates());
+  add_coordinates(rope::normalised_grid(3, 5,
+                                        {.normalise_by = rope::NormaliseBy::max,
+                                         .order = rope::AxisOrder::row_first,
+                                         .offset = 0.3,
+                                         .shift = {.row = 0.1, .column = 0.2},
+                                         .jitter = {.row = 1.1, .column = 0.7},
+                                         .rescale = 1.3})
+                      .coordinates());
   add_coordinates(rope::join_tokens({rope::text_coordinates(2, 2, 0.1), image,
                                      rope::constant_coordinates(1, {3, 4}),
                                      rope::merge_block_coordinates({1, 2, 4}, 2),
                                      rope::merge_block_coordinates({{1, 1, 2}, {2, 1, 1}}, 1)}));
-  add_coordinates(rope::join_batch({image, rope::select_tokens(image, {8, 7, 6, 5, 4, 3, 2, 1, 0})}));
+  add_coordinates(
+      rope::join_batch({image, rope::select_tokens(image, {8, 7, 6, 5, 4, 3, 2, 1, 0})}));
   const std::vector<double> columns = rope::axis_nearest(3, 10);
   add_coordinates(rope::coordinates_in_units(rope::coordinates_by_axis({columns, columns}),
                                              {.origin = {0.1, 0.2}, .unit = {0.3, 7}}));
@@ -402,16 +402,19 @@ void use_prompts() {
   const std::uint8_t types[7] = {0, 0, 1, 1, 0, 2, 2};
   add(rope::token_kinds_from_types(types, mask) == kinds);
   add(rope::token_kinds_from_types(types).size() == kinds.size());
+  const rope::GlmVisionTokens glm = {.image = 8, .video_start = 0, .video_end = 1};
+  add(rope::token_kinds(prompt, {7}, glm).size() == kinds.size());
+  add(rope::token_kinds(prompt, mask, {1, 7}, glm).size() == kinds.size());
   for (const rope::MropeReading reading :
        {rope::MropeReading::published, rope::MropeReading::transformers_4,
         rope::MropeReading::transformers_5}) {
-    const rope::MropeIds ids =
-        rope::mrope_ids(kinds, {7}, {.rule = rope::Qwen25Vl{.tokens_per_second = 1.7},
-                                     .merge_size = 1,
-                                     .images = {{1, 1, 2}},
-                                     .videos = {{2, 1, 1}},
-                                     .seconds_per_grid = {rope::seconds_per_grid(3, 7)},
-                                     .reading = reading});
+    const rope::MropeIds ids = rope::mrope_ids(kinds, {7},
+                                               {.rule = rope::Qwen25Vl{.tokens_per_second = 1.7},
+                                                .merge_size = 1,
+                                                .images = {{1, 1, 2}},
+                                                .videos = {{2, 1, 1}},
+                                                .seconds_per_grid = {rope::seconds_per_grid(3, 7)},
+                                                .reading = reading});
     rope::MropeIds copy = ids;
     rope::MropeIds moved = std::move(copy);
     copy = moved;
@@ -487,6 +490,19 @@ void use_spatial(const rope::Frequencies& ladder) {
   rope::rotate_axes<Pairing::half_split>(x, table, {.axis_dims = {6, 6}, .first_dim = 1});
   rope::rotate_axes_inverse<Pairing::half_split>(x, table, {.axis_dims = {8, 4}});
   rope::rotate_axes_transpose<Pairing::half_split>(x, table, {.axis_dims = {6, 6}});
+  Data<float> other_data;
+  const auto y = rope::bthd(other_data.q, {batch, tokens, heads, dim});
+  const rope::RotateAxesOptions fixed = {.axis_dims = {6, 6}};
+  const rope::PairingAxesOptions chosen = {.pairing = Pairing::half_split, .axis_dims = {6, 6}};
+  rope::rotate_axes(x, table, chosen);
+  rope::rotate_axes_inverse(x, table, chosen);
+  rope::rotate_axes_transpose(x, table, chosen);
+  rope::rotate_axes_to<Pairing::half_split>(x, y, table, fixed);
+  rope::rotate_axes_inverse_to<Pairing::half_split>(x, y, table, fixed);
+  rope::rotate_axes_transpose_to<Pairing::half_split>(x, y, table, fixed);
+  rope::rotate_axes_to(x, y, table, chosen);
+  rope::rotate_axes_inverse_to(x, y, table, chosen);
+  rope::rotate_axes_transpose_to(x, y, table, chosen);
   rotate_once(rope::pair_slice(table, 1, 4), data.q);
   const double place[2] = {2, 3};
   const rope::TokenTable<float> single(blocks, rope::coordinates(place, {1, 2}));
@@ -496,12 +512,24 @@ void use_spatial(const rope::Frequencies& ladder) {
   add(repeated.magnitude());
   rotate_once(repeated, data.q);
   rope::rotate_memory_keys<Pairing::half_split>(x, single, {.unrotated_last = 1});
+  rope::rotate_memory_keys_to<Pairing::half_split>(x, y, single, {.unrotated_last = 1});
+  rope::rotate_memory_keys(x, single, {.pairing = Pairing::half_split, .unrotated_last = 1});
+  rope::rotate_memory_keys_to(x, y, single, {.pairing = Pairing::half_split, .unrotated_last = 1});
   rope::rotate<Pairing::half_split>(rope::rotated_tokens(x, {.first = 1, .last = 1}), single);
 
   const rope::CosSinTable<float> text(ladder, rows);
   rope::rotate_axes<Pairing::half_split>(x, text, rope::from(1), {.axis_dims = {6, 6}});
   rope::rotate_axes_inverse<Pairing::half_split>(x, text, rope::from(1), {.axis_dims = {4, 8}});
   rope::rotate_axes_transpose<Pairing::half_split>(x, text, rope::from(1), {.axis_dims = {6, 6}});
+  rope::rotate_axes(x, text, rope::from(1), chosen);
+  rope::rotate_axes_inverse(x, text, rope::from(1), chosen);
+  rope::rotate_axes_transpose(x, text, rope::from(1), chosen);
+  rope::rotate_axes_to<Pairing::half_split>(x, y, text, rope::from(1), fixed);
+  rope::rotate_axes_inverse_to<Pairing::half_split>(x, y, text, rope::from(1), fixed);
+  rope::rotate_axes_transpose_to<Pairing::half_split>(x, y, text, rope::from(1), fixed);
+  rope::rotate_axes_to(x, y, text, rope::from(1), chosen);
+  rope::rotate_axes_inverse_to(x, y, text, rope::from(1), chosen);
+  rope::rotate_axes_transpose_to(x, y, text, rope::from(1), chosen);
   const auto slice = rope::pair_slice(text, 0, 2);
   add_position_table(slice);
   const std::int64_t ids[3 * tokens] = {0, 1, 2, 3, 5, 8, 2049, 1, 1024};
@@ -629,10 +657,9 @@ void use_key_cache(const rope::Frequencies& frequencies, const rope::Frequencies
   rope::CacheIndex index(16, {.axes = 1});
   rope::KeyStore<T> store({16, heads, dim}, {.pairing = Pairing::half_split});
   static T memory[16 * heads * dim];
-  rope::KeyStore<T> foreign(rope::thd(memory, {16, heads, dim}),
-                            {.pairing = Pairing::interleaved,
-                             .first_dim = 1,
-                             .storage = rope::KeyStorage::unrotated});
+  rope::KeyStore<T> foreign(
+      rope::thd(memory, {16, heads, dim}),
+      {.pairing = Pairing::interleaved, .first_dim = 1, .storage = rope::KeyStorage::unrotated});
   const Data<float> keys;
   const auto first = index.add_sequence();
   const rope::Placement placed = index.append(first, batch * tokens);
@@ -722,12 +749,12 @@ void use_norms(const rope::CosSinTable<C>& table) {
   const auto qwen3 = rope::qwen3_norm(of_head, 1e-6);
   const auto gemma3 = rope::gemma3_norm(of_head, 1e-6);
   const auto olmo2 = rope::olmo2_norm(weights, scales);
-  const auto any = rope::rms_norm(of_head, {.epsilon = 1,
-                                            .weight = rope::NormWeight::times_w,
-                                            .rounding = rope::NormRounding::none});
-  const auto scaled = rope::scaled_norm(of_head, std::span<const C>(scales),
-                                        {.weight = rope::NormWeight::times_w,
-                                         .rounding = rope::NormRounding::after_weight});
+  const auto any = rope::rms_norm(
+      of_head,
+      {.epsilon = 1, .weight = rope::NormWeight::times_w, .rounding = rope::NormRounding::none});
+  const auto scaled = rope::scaled_norm(
+      of_head, std::span<const C>(scales),
+      {.weight = rope::NormWeight::times_w, .rounding = rope::NormRounding::after_weight});
   add(scaled.has_token_scales());
   add(scaled.token_scales().size() == tokens && any.weights().size() == dim);
   add(any.epsilon());
@@ -742,8 +769,7 @@ void use_norms(const rope::CosSinTable<C>& table) {
   rope::rotate(k_view, table, rope::from(1), {.pairing = pairing, .norm = scaled});
   rope::rotate_to<pairing>(q_view, out_view, table, rope::from(1), {.norm = olmo2, .first_dim = 1});
   rope::rotate_to(k_view, q_view, table, rope::from(1), {.pairing = pairing, .norm = gemma3});
-  rope::rotate_qk<pairing>(q_view, k_view, table, rope::from(1),
-                           {.q_norm = any, .k_norm = gemma3});
+  rope::rotate_qk<pairing>(q_view, k_view, table, rope::from(1), {.q_norm = any, .k_norm = gemma3});
   rope::rotate_qk(q_view, k_view, table, rope::from(1),
                   {.pairing = pairing, .q_norm = qwen3, .k_norm = gemma3, .part = {1, 2}});
   rope::normalize(k_view, qwen3, {.part = {0, 2}});

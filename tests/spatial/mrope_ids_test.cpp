@@ -139,6 +139,42 @@ TEST_CASE("Qwen3: each frame is a block of its own, with text between") {
   CHECK(axis(ids, 2) == Ids{0, 1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("GLM-4V: frames as with Qwen3, made of the image's token inside a video") {
+  // 9 is the image's token, 7 begins and 8 ends a video; 6 and 5 stand around a frame.
+  const rope::GlmVisionTokens tokens = {.image = 9, .video_start = 7, .video_end = 8};
+  const std::vector<int> prompt = {1, 9, 9, 7, 6, 9, 9, 5, 6, 9, 9, 5, 8, 9, 9, 2};
+  const auto found = rope::token_kinds(prompt, {prompt.size()}, tokens);
+  CHECK(found == kinds("tiittvvttvvttiit"));
+  const MropeIds ids = rope::mrope_ids(found, {prompt.size()},
+                                       {.rule = rope::Glm4v{},
+                                        .merge_size = 2,
+                                        .images = {{1, 2, 4}, {1, 4, 2}},
+                                        .videos = {{2, 2, 4}}});
+  CHECK(axis(ids, 0) == Ids{0, 1, 1, 3, 4, 5, 5, 7, 8, 9, 9, 11, 12, 13, 13, 15});
+  CHECK(axis(ids, 1) == Ids{0, 1, 1, 3, 4, 5, 5, 7, 8, 9, 9, 11, 12, 13, 14, 15});
+  CHECK(axis(ids, 2) == Ids{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 13, 15});
+  CHECK(deltas(ids) == Ids{0});
+
+  // A row begins outside of a video, whatever the one before ends with. Padding begins nothing.
+  const std::vector<int> batch = {7, 9, 9, /**/ 9, 1, 9};
+  CHECK(rope::token_kinds(batch, {2, 3}, tokens) == kinds("tvviti"));
+  const std::vector<int> padded = {7, 9, 9, /**/ 9, 7, 9};
+  const std::vector<int> mask = {0, 1, 1, /**/ 0, 1, 1};
+  CHECK(rope::token_kinds(padded, mask, {2, 3}, tokens) == kinds("-ii-tv"));
+
+  const std::vector<int> nothing;
+  CHECK(rope::token_kinds(nothing, {0}, tokens).empty());
+  CHECK(rope::token_kinds(nothing, {0, 4}, tokens).empty());
+  require_throws<InvalidArgument>(
+      "rope::token_kinds: 6 ids, but the shape of batch 2 and tokens 4 needs 8", [&] {
+        static_cast<void>(rope::token_kinds(batch, {2, 4}, tokens));
+      });
+  require_throws<InvalidArgument>(
+      "rope::token_kinds: 6 ids, but the shape of batch 2 and tokens 2 needs 4", [&] {
+        static_cast<void>(rope::token_kinds(padded, mask, {2, 2}, tokens));
+      });
+}
+
 TEST_CASE("Ernie: several frames of a video share a token, those of an image do not") {
   const MropeIds ids = rope::mrope_ids(kinds("vvtit"), {5},
                                        {.rule = rope::Ernie45Vl{.temporal_merge_size = 2},

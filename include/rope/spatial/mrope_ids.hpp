@@ -332,7 +332,7 @@ inline MropeIds make_mrope_ids(std::span<const TokenKind> kinds, const PositionS
     blocks.temporal_merge_size = ernie->temporal_merge_size.value();
     require(check_merge_size(who, "temporal_merge_size", blocks.temporal_merge_size));
   }
-  blocks.each_frame = std::holds_alternative<Qwen3Vl>(rule);
+  blocks.each_frame = std::holds_alternative<Qwen3Vl>(rule) || std::holds_alternative<Glm4v>(rule);
   VisionBlocks videos = make_blocks(who, "video", options.videos, blocks, kinds.size());
   require(check_starts(who, options.starts, shape.batch()));
   MropeWalk walk(shape, clock, options.starts);

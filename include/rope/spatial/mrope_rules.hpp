@@ -9,7 +9,7 @@
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 
-// How the models of the Qwen-VL family count positions: see mrope_ids().
+// How the models of the Qwen-VL family, GLM-4V and Ernie count positions: see mrope_ids().
 
 namespace rope {
 
@@ -27,12 +27,16 @@ struct Qwen25Vl {
 /// between the frames.
 struct Qwen3Vl {};
 
+/// GLM-4.1V, GLM-4.5V and later: as Qwen3-VL. Their videos are made of the image's token, see
+/// GlmVisionTokens.
+struct Glm4v {};
+
 /// Ernie 4.5 VL: as Qwen2-VL, but `temporal_merge_size` frames of a video share one token.
 struct Ernie45Vl {
   required<Extent> temporal_merge_size;
 };
 
-using MropeRule = std::variant<Qwen2Vl, Qwen25Vl, Qwen3Vl, Ernie45Vl>;
+using MropeRule = std::variant<Qwen2Vl, Qwen25Vl, Qwen3Vl, Ernie45Vl, Glm4v>;
 
 /// Implementations of these rules differ. A model should be run as it was trained.
 enum class MropeReading : unsigned char {

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/padding.hpp"
+#include "rope/positions.hpp"
 
 namespace rope {
 
@@ -28,6 +30,14 @@ enum class TokenKind : unsigned char {
 struct VisionTokens {
   required<Extent> image;
   required<Extent> video;
+};
+
+/// GLM-4V's: the frames of a video are the image's token as well, between the tokens that begin and
+/// end a video (image_token_id, video_start_token_id, video_end_token_id).
+struct GlmVisionTokens {
+  required<Extent> image;
+  required<Extent> video_start;
+  required<Extent> video_end;
 };
 
 namespace detail {
@@ -58,6 +68,23 @@ std::vector<TokenKind> make_token_kinds(const S& ids, const VisionTokens& tokens
     if (id == tokens.video.value()) kinds[i] = TokenKind::video;
   }
   return kinds;
+}
+
+/// Marks the image's tokens among kinds that are text or padding: those inside a video are its.
+template <class S>
+void mark_glm_tokens(std::vector<TokenKind>& kinds, const S& ids, const PositionShape& shape,
+                     const GlmVisionTokens& tokens) {
+  const auto given = source(ids);
+  require(check_listed("rope::token_kinds", "ids", false, given.size, shape));
+  bool is_video = false;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (static_cast<std::int64_t>(i) % shape.tokens() == 0) is_video = false;
+    if (kinds[i] == TokenKind::padding) continue;
+    const Extent id = given.data[i];
+    if (id == tokens.video_start.value()) is_video = true;
+    if (id == tokens.video_end.value()) is_video = false;
+    if (id == tokens.image.value()) kinds[i] = is_video ? TokenKind::video : TokenKind::image;
+  }
 }
 
 template <class S>
@@ -97,6 +124,28 @@ template <detail::TokenIdSource S, detail::MaskSource Mask>
 std::vector<TokenKind> token_kinds(const S& ids, const Mask& mask, const VisionTokens& tokens) {
   std::vector<TokenKind> kinds = detail::make_token_kinds(ids, tokens);
   detail::pad_token_kinds("rope::token_kinds", kinds, mask);
+  return kinds;
+}
+
+/// The kinds for GLM-4V, whose ids alone do not tell a video from images: rows of the batch begin
+/// outside of a video.
+///
+/// Throws InvalidArgument for ids that are not as many as the shape says.
+template <detail::TokenIdSource S>
+std::vector<TokenKind> token_kinds(const S& ids, const PositionShape& shape,
+                                   const GlmVisionTokens& tokens) {
+  std::vector<TokenKind> kinds(std::size(ids), TokenKind::text);
+  detail::mark_glm_tokens(kinds, ids, shape, tokens);
+  return kinds;
+}
+
+/// The same with a mask, as above.
+template <detail::TokenIdSource S, detail::MaskSource Mask>
+std::vector<TokenKind> token_kinds(const S& ids, const Mask& mask, const PositionShape& shape,
+                                   const GlmVisionTokens& tokens) {
+  std::vector<TokenKind> kinds(std::size(ids), TokenKind::text);
+  detail::pad_token_kinds("rope::token_kinds", kinds, mask);
+  detail::mark_glm_tokens(kinds, ids, shape, tokens);
   return kinds;
 }
 

@@ -30,10 +30,13 @@ std::vector<double> table_entries(const rope::TokenTable<T>& table, bool is_sin,
   std::vector<double> values;
   const std::int64_t heads = has_heads ? table.heads() : 1;
   const std::int64_t pairs = table.pairs();
-  // [heads, tokens, ...] of the file, where it has heads.
+  // [heads, tokens, ...] of the file, where it has heads; [batch, tokens, ...] where it has not.
+  const std::int64_t all_tokens = table.batch() * table.tokens();
   for (std::int64_t head = 0; head < heads; ++head) {
-    for (std::int64_t token = 0; token < table.tokens(); ++token) {
-      const auto row = is_sin ? table.sin(0, token, head) : table.cos(0, token, head);
+    for (std::int64_t t = 0; t < all_tokens; ++t) {
+      const std::int64_t batch = t / table.tokens();
+      const std::int64_t token = t % table.tokens();
+      const auto row = is_sin ? table.sin(batch, token, head) : table.cos(batch, token, head);
       std::vector<double> wide(to_size(is_wide ? 2 * pairs : pairs));
       for (std::int64_t pair = 0; pair < pairs; ++pair) {
         const auto value = static_cast<double>(row[to_size(pair)]);
@@ -132,7 +135,7 @@ void check_table(const Case& one, const Setup& setup, Tally& tally, const std::s
       throw std::runtime_error("a table of a width that nobody knows");
     }
     const std::int64_t rows = array.size() / width;
-    const bool has_heads = rows != setup.positions.tokens();
+    const bool has_heads = rows != setup.positions.batch() * setup.positions.tokens();
     const rope::TokenTable<double> table(setup.frequencies, setup.positions);
     const rope::TokenTable<float> narrow(setup.frequencies, setup.positions);
     const bool is_wide = width != pairs;

@@ -81,6 +81,8 @@ class Case {
   /// not know the file.
   double tolerance() const { return tolerance(usual_tolerance(content_)); }
   double tolerance(double otherwise) const { return tolerance_.value_or(otherwise); }
+  /// Whether the folder says how good the file's numbers are.
+  bool has_tolerance() const { return tolerance_.has_value(); }
 
  private:
   std::filesystem::path file_;

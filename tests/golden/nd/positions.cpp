@@ -236,13 +236,13 @@ void run_pixtral(const Case& one, Tally& tally) {
 }
 
 void run_flux(const Case& one, Tally& tally) {
-  const Ids size = one.param<Ids>("img_hw");
   const auto axes = static_cast<std::size_t>(one.params().at("axes_dim").size());
-  if (axes != 3) return;
+  if (axes != 3 || !one.has_param("img_hw")) return;
+  const Ids size = one.param<Ids>("img_hw");
   const rope::Grid image =
       rope::grid({{0}, rope::axis_steps(size.at(0)), rope::axis_steps(size.at(1))});
   const rope::Coordinates all = rope::join_tokens(
-      {rope::constant_coordinates(one.param<std::int64_t>("txt_len"), std::vector<double>(axes)),
+      {rope::constant_coordinates(one.param<std::int64_t>("txt_len", 0), std::vector<double>(axes)),
        image.coordinates()});
   check_values(all.values(), one.array("ids"), tally);
 }
