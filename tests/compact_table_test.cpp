@@ -13,6 +13,7 @@
 #include "rope/rotate.hpp"
 #include "rope/rotate_inverse.hpp"
 #include "rope/table.hpp"
+#include "rope/thread_pool.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/isa.hpp"
@@ -200,4 +201,37 @@ TEST_CASE("compact tables that cannot be are refused") {
   const CompactTable<float> none(plain, 0);
   CHECK(none.rows() == 0);
   CHECK(none.bytes() == 0);
+}
+
+TEST_CASE("a pool makes the short tables, with the same bits") {
+  rope::ThreadPool pool(3);
+  std::int64_t calls = 0;
+  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
+    ++calls;
+    pool(count, body);
+  };
+  const Frequencies frequencies = per_head(3, 50, 1.5);
+  const CosSinTable<float> stored(frequencies, 2100);
+  const CompactTable<float> compact(frequencies, 2100, {.executor = counting});
+  CHECK(calls > 0);
+  bool same = true;
+  for (std::int64_t row = 0; row < 2100; ++row) {
+    for (std::int64_t head = 0; head < 3; ++head) {
+      same = same && same_row(compact, stored, row, head, 0, 50);
+    }
+  }
+  CHECK(same);
+}
+
+TEST_CASE("a table that was moved from has no rows") {
+  CompactTable<float> table(per_head(1, 3, 1.0), 5000);
+  const CompactTable<float> taken = std::move(table);
+  CHECK(taken.rows() == 5000);
+  CHECK(table.rows() == 0);
+  float x[6] = {1, 2, 3, 4, 5, 6};
+  require_throws<OutOfRange>(
+      "rope::rotate: positions: the table has no rows, but the view has batch 1 and tokens 1", [&] {
+        rope::rotate<Pairing::half_split>(rope::thd(x, {1, 1, 6}), table, rope::from(0));
+      });
+  CHECK(x[0] == 1);
 }

@@ -24,7 +24,8 @@ TableEntries<double> checked_fine_factors(const Frequencies& frequencies, std::i
   constexpr const char* who = "rope::CompactTable";
   require(check_table_shape<T>(who, frequencies, rows));
   require(check_table_options(who, options));
-  return options.angles == Angles::exact ? fine_factors(frequencies, rows) : TableEntries<double>();
+  return options.angles == Angles::exact ? fine_factors(frequencies, rows, options.executor)
+                                         : TableEntries<double>();
 }
 
 /// Makes the entries of `count` pairs of a row, cos and then sin.
@@ -70,7 +71,7 @@ class CompactTable {
   ///
   /// Throws as the constructor of CosSinTable does. O((rows / 1024 + 1024) * heads * pairs), with
   /// 16 bytes for each of these. With Angles::float32 there are no short tables, and a row costs a
-  /// sine and a cosine a pair. The executor is not used.
+  /// sine and a cosine a pair. The executor is given 32 pairs at a time.
   ROPE_DETAIL_FORWARD CompactTable(const Frequencies& frequencies, Extent rows,
                                    const TableOptions& options = {})
       : frequencies_(frequencies),
@@ -78,7 +79,8 @@ class CompactTable {
         angles_(options.angles),
         rounding_(options.round_entries_to),
         fine_(detail::checked_fine_factors<T>(frequencies_, rows_, options)),
-        coarse_(detail::coarse_factors(frequencies_, fine_.empty() ? 0 : rows_)) {}
+        coarse_(detail::coarse_factors(frequencies_, fine_.empty() ? 0 : rows_, options.executor)) {
+  }
 
   // Spelt out for their attribute: implicit ones could be shared by differently compiled units.
   ROPE_DETAIL_FORWARD CompactTable(const CompactTable&) = default;
@@ -87,8 +89,10 @@ class CompactTable {
   ROPE_DETAIL_FORWARD CompactTable& operator=(CompactTable&&) = default;
   ROPE_DETAIL_FORWARD ~CompactTable() = default;
 
-  /// How many positions there are, from 0 on.
-  ROPE_DETAIL_FORWARD std::int64_t rows() const noexcept { return rows_; }
+  /// How many positions there are, from 0 on; none where this was moved from.
+  ROPE_DETAIL_FORWARD std::int64_t rows() const noexcept {
+    return frequencies_.values().empty() ? 0 : rows_;
+  }
   ROPE_DETAIL_FORWARD std::int64_t heads() const noexcept { return frequencies_.heads(); }
   ROPE_DETAIL_FORWARD std::int64_t pairs() const noexcept { return frequencies_.pairs(); }
   ROPE_DETAIL_FORWARD std::int64_t rotary_dim() const noexcept { return frequencies_.rotary_dim(); }

@@ -10,7 +10,9 @@
 #include "rope/detail/ladder.hpp"
 #include "rope/detail/rotate_check.hpp"
 #include "rope/detail/unit.hpp"
+#include "rope/detail/work_split.hpp"
 #include "rope/error.hpp"
+#include "rope/executor.hpp"
 #include "rope/positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/view.hpp"
@@ -102,28 +104,43 @@ inline Status check_scale_queries(const QueryScale& scale, const Positions& posi
   return check_output(who, layout);
 }
 
+/// The tokens number `first` to `end` - 1, counted over the batch.
 template <class T>
-void scale_queries(View<T> q, const QueryScale& scale, const Positions& positions) {
-  require(check_scale_queries(scale, positions, q.layout()));
-  if (q.empty()) return;
+void scale_tokens(View<T> q, const QueryScale& scale, const Positions& positions,
+                  std::int64_t first, std::int64_t end) {
   const std::int64_t period = scale.period.value();
   std::int64_t periods = -1;
   compute_type_t<T> factor = 1;
-  for (std::int64_t batch = 0; batch < q.batch(); ++batch) {
-    for (std::int64_t token = 0; token < q.tokens(); ++token) {
-      const std::int64_t own = (positions.position(batch, token) + scale.offset) / period;
-      if (own != periods) {
-        periods = own;
-        factor = static_cast<compute_type_t<T>>(query_scale_of_periods(scale.beta.value(), own));
-      }
-      for (std::int64_t head = 0; head < q.heads(); ++head) {
-        for (std::int64_t i = 0; i < q.dim(); ++i) {
-          T& element = q(batch, token, head, i);
-          element = static_cast<T>(static_cast<compute_type_t<T>>(element) * factor);
-        }
+  for (std::int64_t n = first; n < end; ++n) {
+    const std::int64_t batch = n / q.tokens();
+    const std::int64_t token = n % q.tokens();
+    const std::int64_t own = (positions.position(batch, token) + scale.offset) / period;
+    if (own != periods) {
+      periods = own;
+      factor = static_cast<compute_type_t<T>>(query_scale_of_periods(scale.beta.value(), own));
+    }
+    for (std::int64_t head = 0; head < q.heads(); ++head) {
+      for (std::int64_t i = 0; i < q.dim(); ++i) {
+        T& element = q(batch, token, head, i);
+        element = static_cast<T>(static_cast<compute_type_t<T>>(element) * factor);
       }
     }
   }
+}
+
+template <class T>
+void scale_queries(View<T> q, const QueryScale& scale, const Positions& positions,
+                   const ExecutorRef& executor) {
+  require(check_scale_queries(scale, positions, q.layout()));
+  if (q.empty()) return;
+  const std::int64_t tokens = q.batch() * q.tokens();
+  const std::int64_t parts =
+      part_count(executor, 2 * tokens * q.heads() * q.dim() * static_cast<std::int64_t>(sizeof(T)));
+  if (parts == 1) return scale_tokens(q, scale, positions, 0, tokens);
+  executor(parts, [&](std::int64_t index) {
+    const HeadRange part = part_of({0, tokens}, 1, index, parts);
+    scale_tokens(q, scale, positions, part.begin, part.end);
+  });
 }
 
 }  // namespace detail::inline ROPE_DETAIL_UNIT
@@ -142,11 +159,13 @@ inline double query_scale(const QueryScale& scale, Extent position) {
 ///
 /// Everything is checked before the first write: throws InvalidArgument for what QueryScale's
 /// fields forbid, a shape of the positions that is not that of q, and two indices of q that lead to
-/// the same element; OutOfRange for a negative position. O(batch * tokens * heads * dim).
+/// the same element; OutOfRange for a negative position. The same bits for any executor. O(batch *
+/// tokens * heads * dim).
 template <Element T>
 requires(!std::is_const_v<T>) void scale_queries(View<T> q, const QueryScale& scale,
-                                                 const Positions& positions) {
-  detail::scale_queries(q, scale, positions);
+                                                 const Positions& positions,
+                                                 ExecutorRef executor = {}) {
+  detail::scale_queries(q, scale, positions, executor);
 }
 
 }  // namespace ROPE_DETAIL_UNIT

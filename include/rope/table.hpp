@@ -52,8 +52,8 @@ TableEntries<T> table_entries(const char* who, const Frequencies& frequencies, s
   TableEntries<double> fine;
   TableEntries<double> coarse;
   if (options.angles == Angles::exact) {
-    fine = fine_factors(frequencies, rows);
-    coarse = coarse_factors(frequencies, rows);
+    fine = fine_factors(frequencies, rows, options.executor);
+    coarse = coarse_factors(frequencies, rows, options.executor);
   }
   write_all_rows(rows_work(frequencies, options, coarse, fine, entries), first, rows,
                  options.executor);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "rope/thread_pool.hpp"
 #include "scaling/check.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
@@ -102,4 +103,22 @@ TEST_CASE("what the query scale refuses, before anything is written") {
   const rope::View<float> broadcast(q.data(), {1, 2, 1, 4}, {0, 0, 4, 1});
   CHECK_THROWS_AS(rope::scale_queries(broadcast, llama4, rope::from(0)), rope::InvalidArgument);
   CHECK(q == std::vector<float>(8, 1.0f));
+}
+
+TEST_CASE("a pool scales queries to the same bits") {
+  rope::ThreadPool pool(3);
+  std::int64_t calls = 0;
+  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
+    ++calls;
+    pool(count, body);
+  };
+  std::vector<float> alone(2 * 101 * 8 * 64);
+  for (std::size_t i = 0; i < alone.size(); ++i) alone[i] = static_cast<float>(i % 1013) - 500;
+  std::vector<float> together = alone;
+  const std::int64_t starts[] = {5, 16380};
+  const auto positions = rope::from_each(starts);
+  rope::scale_queries(rope::bthd(alone, {2, 101, 8, 64}), llama4, positions);
+  rope::scale_queries(rope::bthd(together, {2, 101, 8, 64}), llama4, positions, counting);
+  CHECK(together == alone);
+  CHECK(calls == 1);
 }

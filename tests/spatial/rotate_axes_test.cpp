@@ -10,6 +10,7 @@
 #include "rope/scalar.hpp"
 #include "rope/spatial/axial.hpp"
 #include "rope/table.hpp"
+#include "rope/thread_pool.hpp"
 #include "rope/token_table.hpp"
 #include "spatial/reference.hpp"
 #include "support/catch.hpp"
@@ -286,4 +287,41 @@ TEST_CASE("parts that are not the table's are refused, and nothing is written") 
   require_throws<rope::OutOfRange>(
       "rope::pair_slice: 2 pairs from pair -1 on are not within the table's 5 pairs",
       [&] { static_cast<void>(rope::pair_slice(own, -1, 2)); });
+}
+
+TEST_CASE("a pool, and parts, give the same bits") {
+  rope::ThreadPool pool(3);
+  std::int64_t calls = 0;
+  const auto backwards = [&](std::int64_t count, rope::TaskRef body) {
+    ++calls;
+    while (count > 0) body(--count);
+  };
+  std::vector<double> many(2 * 400);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = 0.25 * static_cast<double>(i % 37) - 3;
+  const rope::TokenTable<float> own(rope::axial_frequencies({.axis_dims = {4, 6}, .base = 100}),
+                                    rope::coordinates(many, {400, 2}));
+  const auto before = Tensor<float>::random({1, 400, 16, 13}, 15);  // 332 KB
+  auto alone = before;
+  rope::rotate_axes<half_split>(alone.view(), own, {.axis_dims = {4, 6}, .first_dim = 1});
+  auto together = before;
+  rope::rotate_axes<half_split>(together.view(), own,
+                                {.axis_dims = {4, 6}, .first_dim = 1, .executor = pool});
+  CHECK(together.same_values(alone));
+  auto reversed = before;
+  rope::rotate_axes<half_split>(reversed.view(), own,
+                                {.axis_dims = {4, 6}, .first_dim = 1, .executor = backwards});
+  CHECK(reversed.same_values(alone));
+  CHECK(calls == 2);  // once for each axis
+  auto parts = before;
+  for (std::int64_t i = 3; i-- > 0;) {
+    rope::rotate_axes<half_split>(parts.view(), own,
+                                  {.axis_dims = {4, 6}, .first_dim = 1, .part = {i, 3}});
+  }
+  CHECK(parts.same_values(alone));
+  require_throws<rope::InvalidArgument>(
+      "rope::rotate_axes: part must be one of 0 to count - 1, got 3 of a count of 3", [&] {
+        rope::rotate_axes<half_split>(parts.view(), own,
+                                      {.axis_dims = {4, 6}, .first_dim = 1, .part = {3, 3}});
+      });
+  CHECK(parts.same_values(alone));
 }

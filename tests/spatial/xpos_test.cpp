@@ -10,6 +10,7 @@
 
 #include "rope/rotate.hpp"
 #include "rope/rotate_inverse.hpp"
+#include "rope/thread_pool.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/reference.hpp"
@@ -152,4 +153,29 @@ TEST_CASE("xPos parameters that cannot be are refused") {
   require_throws<rope::OutOfRange>(
       "rope::XposTable::sin: row 0 of head 1 is not in a table of 4 rows and 1 heads",
       [&] { static_cast<void>(table.sin(0, 1)); });
+}
+
+TEST_CASE("a pool builds the same table") {
+  rope::ThreadPool pool(3);
+  std::int64_t calls = 0;
+  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
+    ++calls;
+    pool(count, body);
+  };
+  const rope::Frequencies frequencies(rope_test::plain_frequencies(32, 10000), {1, 2, 8}, 1.5);
+  for (const std::int64_t rows : {0, 1, 64, 4095}) {
+    const rope::XposTable<double> alone(frequencies, rows, {.side = key, .center = 100});
+    const rope::XposTable<double> together(frequencies, rows,
+                                           {.side = key, .center = 100, .executor = counting});
+    REQUIRE(together.rows() == rows);
+    bool same = true;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (const int head : {0, 1}) {
+        same = same && std::ranges::equal(alone.cos(row, head), together.cos(row, head)) &&
+               std::ranges::equal(alone.sin(row, head), together.sin(row, head));
+      }
+    }
+    CHECK(same);
+  }
+  CHECK(calls >= 2);  // for the plain rows and for their scales
 }

@@ -44,13 +44,15 @@ inline constexpr std::int64_t smallest_stream = std::int64_t{8} << 20;
 /// magnitude * exp(i * j * step * frequency) for j = 0 .. count - 1, [count, 2, heads, pairs]: of
 /// one-axis frequencies. O(count * heads * pairs).
 inline TableEntries<double> angle_multiples(const Frequencies& frequencies, std::int64_t step,
-                                            std::int64_t count, double magnitude) {
+                                            std::int64_t count, double magnitude,
+                                            const ExecutorRef& executor) {
   const std::int64_t all_columns = frequencies.heads() * frequencies.pairs();
   TableEntries<double> rows(static_cast<std::size_t>(count * 2 * all_columns));
-  RotorColumns columns;
-  RotorSteps steps;
-  for (std::int64_t first = 0; first < all_columns; first += chunk_columns) {
+  const auto write_chunk = [&](std::int64_t number) noexcept {
+    const std::int64_t first = number * chunk_columns;
     const std::int64_t width = columns_of(all_columns - first);
+    RotorColumns columns;
+    RotorSteps steps;
     start_columns(columns, width);
     for (std::int64_t i = 0; i < width; ++i) {
       set_column(columns, i, frequencies.values()[static_cast<std::size_t>(first + i)], magnitude);
@@ -58,21 +60,32 @@ inline TableEntries<double> angle_multiples(const Frequencies& frequencies, std:
     start_steps(steps, step, true);
     write_multiples(columns, steps, 0, count, rows.data() + first, all_columns, 2 * all_columns,
                     width);
+  };
+  const std::int64_t chunks = (all_columns + chunk_columns - 1) / chunk_columns;
+  const auto bytes = static_cast<std::int64_t>(rows.size() * sizeof(double));
+  if (part_count(executor, bytes) == 1) {
+    for (std::int64_t number = 0; number < chunks; ++number) {
+      write_chunk(number);
+    }
+  } else {
+    executor(chunks, write_chunk);
   }
   return rows;
 }
 
 /// exp(i * b * frequency) for the positions b that a table of `rows` rows needs.
-inline TableEntries<double> fine_factors(const Frequencies& frequencies, std::int64_t rows) {
+inline TableEntries<double> fine_factors(const Frequencies& frequencies, std::int64_t rows,
+                                         const ExecutorRef& executor) {
   return angle_multiples(frequencies, 1, rows < angle_addition_step ? rows : angle_addition_step,
-                         1.0);
+                         1.0, executor);
 }
 
 /// magnitude * exp(i * 1024 * a * frequency) for the a that a table of `rows` rows needs.
-inline TableEntries<double> coarse_factors(const Frequencies& frequencies, std::int64_t rows) {
+inline TableEntries<double> coarse_factors(const Frequencies& frequencies, std::int64_t rows,
+                                           const ExecutorRef& executor) {
   return angle_multiples(frequencies, angle_addition_step,
                          rows / angle_addition_step + (rows % angle_addition_step != 0),
-                         frequencies.magnitude());
+                         frequencies.magnitude(), executor);
 }
 
 /// Makes the rows `first` to `end` - 1.

@@ -12,6 +12,7 @@
 #include "rope/detail/ladder.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
+#include "rope/executor.hpp"
 #include "rope/frequencies.hpp"
 #include "rope/table.hpp"
 #include "rope/table_concept.hpp"
@@ -30,6 +31,8 @@ struct Xpos {
   required<Real> center;
   /// So many positions from the center, pair i is scaled by its zeta once. Finite and above 0.
   Real scale_base = 512.0;
+  /// Who builds the table; the same entries, whoever does. Used only during the call.
+  ExecutorRef executor = {};
 };
 
 namespace detail::inline ROPE_DETAIL_UNIT {
@@ -77,7 +80,7 @@ Status check_xpos(const Xpos& xpos, std::int64_t rows, std::int64_t pairs) noexc
 template <class T>
 std::vector<T> xpos_entries(const Frequencies& frequencies, std::int64_t rows, const Xpos& xpos) {
   require(check_xpos<T>(xpos, rows, frequencies.pairs()));
-  const CosSinTable<double> plain(frequencies, rows);
+  const CosSinTable<double> plain(frequencies, rows, {.executor = xpos.executor});
   const std::int64_t heads = frequencies.heads();
   const std::int64_t pairs = frequencies.pairs();
   const DoubleDouble base = exactly(xpos.scale_base);
@@ -86,7 +89,8 @@ std::vector<T> xpos_entries(const Frequencies& frequencies, std::int64_t rows, c
   constexpr std::int64_t step = 64;
   std::vector<DoubleDouble> logarithms(static_cast<std::size_t>(pairs));
   std::vector<double> fine(static_cast<std::size_t>(step * pairs));
-  std::vector<double> coarse(static_cast<std::size_t>(pairs));
+  const std::int64_t blocks = rows / step + (rows % step != 0);
+  std::vector<double> coarse(static_cast<std::size_t>(blocks * pairs));
   for (std::int64_t i = 0; i < pairs; ++i) {
     DoubleDouble& logarithm = logarithms[static_cast<std::size_t>(i)];
     logarithm = log(quotient(5 * i + 2 * pairs, 7 * pairs)) / base;
@@ -97,25 +101,34 @@ std::vector<T> xpos_entries(const Frequencies& frequencies, std::int64_t rows, c
     }
   }
   std::vector<T> entries(static_cast<std::size_t>(rows * heads * 2 * pairs));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if (row % step == 0) {
-      for (std::int64_t i = 0; i < pairs; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        coarse[at] = rounded(exp(logarithms[at] * (double_double(row) - center)));
+  const auto write_block = [&](std::int64_t block) noexcept {
+    const std::int64_t first = block * step;
+    const std::int64_t end = rows - first < step ? rows : first + step;
+    double* const scales = coarse.data() + block * pairs;
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      scales[i] =
+          rounded(exp(logarithms[static_cast<std::size_t>(i)] * (double_double(first) - center)));
+    }
+    for (std::int64_t row = first; row < end; ++row) {
+      const double* const powers = fine.data() + (row - first) * pairs;
+      for (std::int64_t head = 0; head < heads; ++head) {
+        const TableRow<double> own = plain.row(row, head, 0, pairs, nullptr);
+        T* const out = entries.data() + (row * heads + head) * 2 * pairs;
+        for (std::int64_t i = 0; i < pairs; ++i) {
+          const double scale = keep(scales[i] * powers[i]);
+          out[i] = static_cast<T>(keep(own.cos[i] * scale));
+          out[pairs + i] = static_cast<T>(keep(own.sin[i] * scale));
+        }
       }
     }
-    const double* const powers = fine.data() + row % step * pairs;
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const std::span<const double> cos = plain.cos(row, head);
-      const std::span<const double> sin = plain.sin(row, head);
-      T* const out = entries.data() + (row * heads + head) * 2 * pairs;
-      for (std::int64_t i = 0; i < pairs; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        const double scale = keep(coarse[at] * powers[i]);
-        out[i] = static_cast<T>(keep(cos[at] * scale));
-        out[pairs + i] = static_cast<T>(keep(sin[at] * scale));
-      }
+  };
+  const auto bytes = static_cast<std::int64_t>(entries.size() * sizeof(T));
+  if (part_count(xpos.executor, bytes) == 1) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      write_block(block);
     }
+  } else {
+    xpos.executor(blocks, write_block);
   }
   return entries;
 }
