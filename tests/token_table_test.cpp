@@ -491,3 +491,44 @@ TEST_CASE("tokens and heads outside the table are refused") {
       "1, tokens, heads)",
       [&] { (void)table.sin(0, -1, 2); });
 }
+
+TEST_CASE("a table that was moved from has no tokens") {
+  const double values[] = {0, 1, 2, 3};
+  TokenTable<float> table(Frequencies({1, 2}, {1, 1, 2}), rope::coordinates(values, {4, 1}));
+  const TokenTable<float> taken = std::move(table);
+  CHECK(taken.tokens() == 4);
+  CHECK(table.tokens() == 0);
+  CHECK(table.capacity() == 0);
+  CHECK_THROWS_AS(table.cos(0, 0), OutOfRange);
+  CHECK_THROWS_AS(table.refill(rope::coordinates(values, {4, 1})), InvalidArgument);
+}
+
+TEST_CASE("a table made by one thread is refilled by several, as far as there is room") {
+  std::int64_t parts = 0;
+  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
+    parts = count;
+    while (count > 0) body(--count);
+  };
+  rope_test::Random random(4);
+  for (const auto& [heads, pairs] : {std::pair{1, 64}, std::pair{8, 64}, std::pair{8, 40}}) {
+    std::vector<double> frequencies(static_cast<std::size_t>(2 * heads * pairs));
+    for (double& frequency : frequencies) frequency = random.real();
+    for (const bool is_grid : {true, false}) {
+      std::vector<double> places(2 * 2000);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        places[i] = is_grid ? static_cast<double>(i % 2 == 0 ? i / 80 : i / 2 % 40) : random.real();
+      }
+      const Frequencies all(frequencies, {2, heads, pairs});
+      for (const rope::Angles angles : {rope::Angles::exact, rope::Angles::float32}) {
+        const auto where = rope::coordinates(places, {2000, 2});
+        const TokenTable<float> alone(all, where, {.angles = angles});
+        const std::vector<double> nowhere(2 * 2000);
+        TokenTable<float> table(all, rope::coordinates(nowhere, {2000, 2}), {.angles = angles});
+        parts = 0;
+        table.refill(where, counting);
+        CHECK(parts >= 2);
+        CHECK(same_rows(table, alone));
+      }
+    }
+  }
+}

@@ -62,7 +62,8 @@ class TokenTable {
   ROPE_DETAIL_FORWARD ~TokenTable() = default;
 
   /// Makes this a table for other tokens: any batch and number of tokens that capacity() has room
-  /// for. Never allocates.
+  /// for. Never allocates, and is therefore divided into as many parts as the table was made in at
+  /// most, or one for each 32 pairs of a head where that was one.
   ///
   /// Throws as the constructor does, and InvalidArgument for too many tokens; the table is then
   /// what it was. Not while others use the table.
@@ -77,7 +78,10 @@ class TokenTable {
 
   /// 1 where all rows of a batch share the tokens' rows.
   ROPE_DETAIL_FORWARD std::int64_t batch() const noexcept { return batch_; }
-  ROPE_DETAIL_FORWARD std::int64_t tokens() const noexcept { return tokens_; }
+  /// None where this was moved from.
+  ROPE_DETAIL_FORWARD std::int64_t tokens() const noexcept {
+    return frequencies_.values().empty() ? 0 : tokens_;
+  }
   /// The largest batch * tokens that refill() has room for.
   ROPE_DETAIL_FORWARD std::int64_t capacity() const noexcept {
     return static_cast<std::int64_t>(entries_.size()) / row_elements();
@@ -94,7 +98,7 @@ class TokenTable {
   /// Cos of every pair for a token, for one set of heads. Throws OutOfRange if there is no such
   /// row.
   ROPE_DETAIL_FORWARD std::span<const T> cos(Extent batch, Extent token, Extent head = 0) const& {
-    detail::require(detail::check_token_row("rope::TokenTable::cos", batch, batch_, token, tokens_,
+    detail::require(detail::check_token_row("rope::TokenTable::cos", batch, batch_, token, tokens(),
                                             head, heads()));
     return {at(batch * tokens_ + token, head), static_cast<std::size_t>(pairs())};
   }
@@ -102,7 +106,7 @@ class TokenTable {
   /// Sin of every pair for a token, for one set of heads. Throws OutOfRange if there is no such
   /// row.
   ROPE_DETAIL_FORWARD std::span<const T> sin(Extent batch, Extent token, Extent head = 0) const& {
-    detail::require(detail::check_token_row("rope::TokenTable::sin", batch, batch_, token, tokens_,
+    detail::require(detail::check_token_row("rope::TokenTable::sin", batch, batch_, token, tokens(),
                                             head, heads()));
     return {at(batch * tokens_ + token, head) + pairs(), static_cast<std::size_t>(pairs())};
   }

@@ -193,6 +193,15 @@ void write_token_table(const Frequencies& frequencies, CoordinatesView coordinat
   const std::int64_t rows = coordinates.batch() * coordinates.tokens();
   const std::int64_t bytes =
       rows * frequencies.heads() * 2 * frequencies.pairs() * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t chunks = chunk_count(frequencies);
+  std::int64_t wanted = part_count(options.executor, bytes);
+  std::int64_t group = scratch.group;
+  if (options.angles == Angles::exact) {
+    // Where more parts are wanted than the table was made by, each has fewer chunks at a time.
+    const std::int64_t room = scratch.parts * scratch.group;
+    wanted = wanted < room ? wanted : room;
+    group = room / wanted < group ? room / wanted : group;
+  }
   const TokenWork<T> work{frequencies.values().data(),
                           frequencies.axes(),
                           frequencies.heads(),
@@ -203,23 +212,20 @@ void write_token_table(const Frequencies& frequencies, CoordinatesView coordinat
                           scratch.slots.data(),
                           scratch.axis,
                           scratch.factor_rows,
-                          scratch.group,
+                          group,
                           step,
                           options.angles,
                           options.round_entries_to,
                           bytes >= smallest_stream,
                           entries};
-  const std::int64_t chunks = chunk_count(frequencies);
-  const std::int64_t wanted = part_count(options.executor, bytes);
-  const TokenParts parts =
-      token_parts(wanted < scratch.parts ? wanted : scratch.parts, chunks, rows, step);
+  const TokenParts parts = token_parts(wanted, chunks, rows, step);
   auto* const rotor_rows = reinterpret_cast<RotorRow*>(scratch.rows.data());
   const auto write_part = [&](std::int64_t index) noexcept {
     const std::int64_t part = index % parts.chunks;
     const std::int64_t first = index / parts.chunks * parts.run_length;
     const std::int64_t end = rows - first < parts.run_length ? rows : first + parts.run_length;
     write_tokens(work, chunks * part / parts.chunks, chunks * (part + 1) / parts.chunks, first, end,
-                 rotor_rows + index * scratch.group * scratch.factor_rows);
+                 rotor_rows + index * group * scratch.factor_rows);
   };
   if (parts.count() == 1) {
     write_part(0);
