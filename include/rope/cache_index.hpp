@@ -230,6 +230,9 @@ inline std::vector<std::int64_t> positions_of(const CacheState& state,
 /// that are returned say what to copy. Pass moves to KeyStore::follow() and do the same with the
 /// values, in their order and before the next call that changes the index.
 ///
+/// A copy of an index goes its own way, and gives its tokens numbers that the original gives to
+/// others: a store goes with one of them.
+///
 /// Every call checks first and changes nothing if it throws: OutOfRange for a sequence or slot that
 /// there is not and for want of free slots, InvalidArgument otherwise; std::bad_alloc. Not to be
 /// changed by several threads at once; const functions may be called from many.

@@ -41,8 +41,9 @@ inline constexpr std::int64_t no_slot = detail::padding;
 /// instead of read.
 ///
 /// Every call checks first, and changes nothing if it throws: InvalidArgument, or OutOfRange for a
-/// position or slot that there is not. Movable, not copyable. Const functions may be called by many
-/// threads while nothing changes the store or the index.
+/// position or slot that there is not. Only where the caller's executor throws, the keys that it
+/// was at count as not written. Movable, not copyable; one that was moved from has no slots. Const
+/// functions may be called by many threads while nothing changes the store or the index.
 template <Element T>
 class KeyStore {
  public:
@@ -80,8 +81,9 @@ class KeyStore {
   /// index has for it there.
   ///
   /// Throws if the store and index have different sizes, if shapes do not match, if a slot is not
-  /// in use or stands in the list twice, if a position has no row in the table, or if `keys` are in
-  /// the store's memory. Rows of consecutive slots are written as one block.
+  /// in use or stands in the list twice, if a position has no row in the table, if the index has
+  /// positions of several axes, or if `keys` are in the store's memory. Rows of consecutive slots
+  /// are written as one block.
   template <class In, KeyTable X>
   ROPE_DETAIL_FORWARD void write(View<In> keys, const CacheIndex& index,
                                  std::span<const std::int64_t> slots, const X& table,

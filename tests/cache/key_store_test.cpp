@@ -7,21 +7,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rope/cache_index.hpp"
+#include "rope/compact_table.hpp"
 #include "rope/coordinates.hpp"
+#include "rope/executor.hpp"
 #include "rope/frequencies.hpp"
 #include "rope/padding.hpp"
 #include "rope/rotate.hpp"
+#include "rope/scalar.hpp"
 #include "rope/table.hpp"
 #include "rope/thread_pool.hpp"
 #include "rope/token_table.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
+#include "support/isa.hpp"
 
 namespace {
 
@@ -87,7 +93,42 @@ struct OnePair {
   SequenceId sequence;
 };
 
+/// The half of another library.
+struct TheirHalf {
+  std::uint16_t pattern;
+};
+
+/// A type that is no format of the library's: multiples of 1/64.
+struct Fixed {
+  std::int16_t count;
+};
+
+/// One that gives up in the middle, as when a thread cannot be started.
+struct FailingExecutor {
+  void operator()(std::int64_t count, const rope::TaskRef& body) const {
+    REQUIRE(count > 1);
+    body(0);
+    throw std::runtime_error("interrupted");
+  }
+  static std::int64_t threads() { return 2; }
+};
+
 }  // namespace
+
+template <>
+struct rope::element_traits<TheirHalf> {
+  using compute_type = float;
+  static constexpr Format format = Format::f16;
+};
+template <>
+struct rope::element_traits<Fixed> {
+  using compute_type = float;
+  static constexpr Format format = Format::other;
+  static float to_compute(Fixed x) noexcept { return static_cast<float>(x.count) / 64; }
+  static Fixed from_compute(float x) noexcept {
+    return {static_cast<std::int16_t>(std::lround(x * 64))};
+  }
+};
 
 TEST_CASE("many small shifts do not drift") {
   // A unit key at position 1000 in bf16, shifted 1000 times by -1. Turned and rounded each time it
@@ -144,6 +185,21 @@ TEST_CASE("shifts by -3 and -4 are a shift by -7") {
   }
 }
 
+TEST_CASE("a long shift turns by the exact angle") {
+  // 0.1 * 189,990 as a float is off by 1e-3, and as a double by 2e-12.
+  const rope::CompactTable<double> table(Frequencies({0.1}, {1, 1, 1}), 200'000);
+  CacheIndex index(1);
+  KeyStore<double> store({1, 1, 2}, {.pairing = Pairing::half_split});
+  const SequenceId sequence = index.add_sequence();
+  index.set_next_position(sequence, 190'000);
+  const double key[] = {1, 0};
+  store.write(rope::thd(key, {1, 1, 2}), index, index.append(sequence, 1).slots, table);
+  CHECK(index.shift(sequence, {0, no_end}, -189'990).empty());
+  CHECK(store.materialise(index, sequence, table) == 1);
+  CHECK(store.keys()(0, 0, 0, 0) == Approx(std::cos(1.0)).margin(3e-15));
+  CHECK(store.keys()(0, 0, 0, 1) == Approx(std::sin(1.0)).margin(3e-15));
+}
+
 TEST_CASE("the keys of an attention-sink window are one position apart") {
   // Sinks 2, window 3, tokens 0 .. 6: the deltas are 0 0 -2 -2 -2, and with frequency 1 the angle
   // of a key is its position.
@@ -176,6 +232,21 @@ TEST_CASE("a magnitude is in a key once, however often it is turned") {
   const auto keys = all(store.keys());
   CHECK(keys[0] == Approx(1.5 * (3 * std::cos(50.0) - 4 * std::sin(50.0))).margin(2e-6));
   CHECK(keys[1] == Approx(1.5 * (3 * std::sin(50.0) + 4 * std::cos(50.0))).margin(2e-6));
+}
+
+TEST_CASE("keys follow a change of the magnitude alone") {
+  const Table plain(Frequencies({1.0}, {1, 1, 1}, 1.0), 100);
+  const Table longer(Frequencies({1.0}, {1, 1, 1}, 1.5), 100);
+  OnePair<float> cache(40, 2);
+  const std::vector<float> before = all(cache.store.keys());
+  CHECK(cache.store.materialise(cache.index, cache.sequence, longer) == 2);
+  const std::vector<float> after = all(cache.store.keys());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    CHECK(after[i] == Approx(1.5F * before[i]).margin(2e-7));
+  }
+  CHECK(cache.store.materialise(cache.index, cache.sequence, longer) == 0);
+  CHECK(cache.store.materialise(cache.index, cache.sequence, plain) == 2);
+  CHECK(all(cache.store.keys())[0] == Approx(std::cos(40.0)).margin(3e-7));
 }
 
 TEST_CASE("keys follow LongRoPE across its switch") {
@@ -444,6 +515,17 @@ TEST_CASE("keys may lie in the caller's memory, in any order") {
   KeyStore<float> moved = std::move(own);
   CHECK(all(moved.keys().slice_tokens(0, 3)) == all(foreign.keys().slice_tokens(0, 3)));
   CHECK(moved.materialise(index, sequence, table) == 0);
+  // The one that was moved from has none, and no view of memory that is the other's now.
+  CHECK(own.slots() == 0);  // NOLINT(bugprone-use-after-move): that is the question
+  CHECK(own.keys().empty());
+  CHECK(own.keys().data() == nullptr);
+  require_throws<InvalidArgument>(
+      "rope::KeyStore::materialise: the index has 6 slots, but the store 0",
+      [&] { own.materialise(index, sequence, table); });
+  own = std::move(moved);
+  CHECK(moved.keys().empty());  // NOLINT(bugprone-use-after-move)
+  CHECK(own.materialise(index, sequence, table) == 0);
+  CHECK(all(own.keys().slice_tokens(0, 3)) == all(foreign.keys().slice_tokens(0, 3)));
 
   const rope::View<float> twice(memory.data(), {1, 2, 2, 4}, {0, 4, 0, 1});
   require_throws<InvalidArgument>(
@@ -514,6 +596,61 @@ TEST_CASE("keys turned by rows of their own stay where they are") {
       "rope::KeyStore::write: a store of unrotated keys rotates them by their positions when they "
       "are read, and cannot keep a row for each token",
       [&] { unrotated.write(in, index, index.slots(sequence), grid); });
+}
+
+TEST_CASE("the order of tokens of several axes is no position to rotate for") {
+  const Table table(rope::frequencies({.rotary_dim = 4}), 16);
+  CacheIndex index(8, {.axes = 3});
+  const std::vector<float> keys = some_keys(2 * 4);
+  const auto in = rope::thd(keys, {2, 1, 4});
+  const auto placed = index.append(index.add_sequence(), 2);
+  for (const KeyStorage storage : {KeyStorage::rotated, KeyStorage::unrotated}) {
+    KeyStore<float> store({8, 1, 4}, {.pairing = Pairing::half_split, .storage = storage});
+    require_throws<InvalidArgument>(
+        "rope::KeyStore::write: positions of 3 axes need a table with a row for each token",
+        [&] { store.write(in, index, placed.slots, table); });
+    CHECK(all(store.keys()) == std::vector<float>(8 * 4, 0.0F));
+  }
+}
+
+TEST_CASE("keys of an interrupted call count as not written") {
+  // Which of them were turned or written before the executor threw, nobody knows.
+  constexpr std::int64_t tokens = 600;
+  const Table table(rope::frequencies({.rotary_dim = 64}), 700);
+  const std::vector<float> keys = some_keys(tokens * 8 * 64);
+  const auto in = rope::thd(keys, {tokens, 8, 64});
+  FailingExecutor failing;
+  CacheIndex index(tokens);
+  KeyStore<float> store({tokens, 8, 64}, {.pairing = Pairing::half_split});
+  const SequenceId sequence = index.add_sequence();
+  const auto placed = index.append(sequence, tokens);
+  store.write(in, index, placed.slots, table);
+  const std::vector<float> written = all(store.keys());
+  std::vector<float> out(keys.size());
+  const auto refuses_all = [&] {
+    require_throws<InvalidArgument>(
+        "rope::KeyStore::materialise: the store has no key for the token in slot 0, at position " +
+            std::to_string(index.position(0)) + ": it was not written, or a move was not followed",
+        [&] { store.materialise(index, sequence, table); });
+    CHECK_THROWS_AS(store.read(index, sequence, table, rope::thd(out, {tokens, 8, 64})),
+                    InvalidArgument);
+  };
+
+  CHECK(index.shift(sequence, {0, no_end}, 3).empty());
+  CHECK_THROWS_AS(store.materialise(index, sequence, table, {.executor = failing}),
+                  std::runtime_error);
+  refuses_all();
+  store.write(in, index, index.slots(sequence), table);
+  CHECK(index.shift(sequence, {0, no_end}, -3).empty());
+  CHECK(store.materialise(index, sequence, table) == tokens);
+  const std::vector<float> healed = all(store.keys());
+  CHECK(std::equal(healed.begin(), healed.end(), written.begin(),
+                   [](float a, float b) { return std::abs(a - b) < 1e-5F; }));
+
+  // The same tokens again.
+  CHECK_THROWS_AS(store.write(in, index, index.slots(sequence), table, {.executor = failing}),
+                  std::runtime_error);
+  refuses_all();
 }
 
 TEST_CASE("what was not written cannot be read") {
@@ -715,4 +852,100 @@ TEST_CASE("a pool of threads writes, turns and reads the same bits") {
   CHECK(alone.materialise(index, sequence, table) == 300);
   CHECK(shared.materialise(index, table, {.executor = pool}) == 300);
   CHECK(all(alone.keys()) == all(shared.keys()));
+}
+
+TEST_CASE("types of others are stored by their traits") {
+  const Table table(rope::frequencies({.rotary_dim = 4, .base = 100}), 64);
+  const std::vector<float> keys = some_keys(6 * 2 * 5);
+  const auto in = rope::thd(keys, {6, 2, 5});
+  CacheIndex index(12);
+  const SequenceId sequence = index.add_sequence();
+  const auto fill = [&]<class T>(T, KeyStorage storage) {
+    KeyStore<T> store({12, 2, 5},
+                      {.pairing = Pairing::half_split, .first_dim = 1, .storage = storage});
+    store.write(in, index, index.slots(sequence), table);
+    return store;
+  };
+  index.set_next_position(sequence, 20);
+  index.append(sequence, 6);
+  const KeyStore<f16> ours = fill(f16{}, KeyStorage::rotated);
+  const KeyStore<TheirHalf> theirs = fill(TheirHalf{}, KeyStorage::rotated);
+  const KeyStore<TheirHalf> their_unrotated = fill(TheirHalf{}, KeyStorage::unrotated);
+  const KeyStore<Fixed> fixed = fill(Fixed{}, KeyStorage::rotated);
+  const KeyStore<Fixed> fixed_unrotated = fill(Fixed{}, KeyStorage::unrotated);
+  CHECK(std::memcmp(&ours.keys()(0, 0, 0, 0), &theirs.keys()(0, 0, 0, 0), 6 * 2 * 5 * 2) == 0);
+
+  CHECK(index.shift(sequence, {0, no_end}, -15).empty());
+  std::vector<float> expected = keys;
+  rope::rotate<Pairing::half_split>(rope::thd(expected, {6, 2, 5}), table, rope::from(5),
+                                    {.first_dim = 1});
+  const auto check = [&](const auto& store, float error) {
+    std::vector<float> read(keys.size());
+    store.read(index, sequence, table, rope::thd(read, {6, 2, 5}));
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      CHECK(read[i] == Approx(expected[i]).margin(error));
+    }
+  };
+  check(ours, 0x1p-10F);
+  check(theirs, 0x1p-10F);
+  check(their_unrotated, 1e-6F);  // the values are exact in f16
+  check(fixed, 0x1.8p-7F);
+  check(fixed_unrotated, 1e-6F);
+}
+
+TEST_CASE("unrotated keys are converted element by element, whatever their strides") {
+  // As its definition says, and with all that has no ordinary rounding.
+  std::vector<float> values = some_keys(3 * 2 * 37);
+  constexpr auto infinity = std::numeric_limits<float>::infinity();
+  const float special[] = {infinity, -infinity, -0.0F,    0x1p-140F,   0x1p-24F,    -0x1p-26F,
+                           1e30F,    65520.0F,  65519.0F, 1.00390625F, 1.01171875F, 0x1.ffp-15F};
+  for (std::size_t i = 0; i < 180; ++i) values[i] = special[i % 12] * (i < 96 ? 1.0F : -1.0F);
+  values[77] = std::numeric_limits<float>::quiet_NaN();
+  const Table table(rope::frequencies({.rotary_dim = 4}), 16);
+  const auto convert = [&]<class In, class Out>(In, Out, bool spread_in, bool spread_out) {
+    // [heads, tokens, dim] and two elements apart, or packed.
+    const std::int64_t step = spread_in ? 2 : 1;
+    std::vector<In> memory(values.size() * 2);
+    const rope::Extents<4> strides = spread_in ? rope::Extents<4>{0, 37 * step, 3 * 37 * step, step}
+                                               : rope::Extents<4>{0, 2 * 37, 37, 1};
+    const rope::View<In> in(memory.data(), {1, 3, 2, 37}, strides);
+    std::size_t next = 0;
+    for (std::int64_t t = 0; t < 3; ++t) {
+      for (std::int64_t h = 0; h < 2; ++h) {
+        for (std::int64_t i = 0; i < 37; ++i) in(0, t, h, i) = In(values[next++]);
+      }
+    }
+    std::vector<Out> kept(4 * 2 * 40 + 8);
+    const rope::View<Out> room(
+        kept.data(), {1, 4, 2, 37},
+        spread_out ? rope::Extents<4>{0, 40, 160, 1} : rope::Extents<4>{0, 2 * 37, 37, 1});
+    CacheIndex index(4);
+    KeyStore<Out> store(room, {.pairing = Pairing::half_split, .storage = KeyStorage::unrotated});
+    store.write(in, index, index.append(index.add_sequence(), 3).slots, table);
+    for (std::int64_t t = 0; t < 3; ++t) {
+      for (std::int64_t h = 0; h < 2; ++h) {
+        for (std::int64_t i = 0; i < 37; ++i) {
+          const Out expected(static_cast<float>(in(0, t, h, i)));
+          const Out found = room(0, t, h, i);
+          const auto number = static_cast<float>(expected);
+          const bool same = std::isnan(number) ? std::isnan(static_cast<float>(found))
+                                               : std::memcmp(&found, &expected, sizeof found) == 0;
+          if (!same) FAIL("token " << t << " head " << h << " feature " << i);
+        }
+      }
+    }
+    for (const Out& behind : std::span(kept).last(8)) CHECK(static_cast<float>(behind) == 0.0F);
+  };
+  rope_test::on_every_isa([&] {
+    for (const bool spread_in : {false, true}) {
+      for (const bool spread_out : {false, true}) {
+        convert(float{}, bf16{}, spread_in, spread_out);
+        convert(float{}, f16{}, spread_in, spread_out);
+        convert(float{}, float{}, spread_in, spread_out);
+        convert(bf16{}, f16{}, spread_in, spread_out);
+        convert(f16{}, bf16{}, spread_in, spread_out);
+        convert(bf16{}, float{}, spread_in, spread_out);
+      }
+    }
+  });
 }

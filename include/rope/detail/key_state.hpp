@@ -78,9 +78,30 @@ struct KeyState {
   // A copy would have its own memory, but a view of the original's.
   KeyState(const KeyState&) = delete;
   KeyState& operator=(const KeyState&) = delete;
-  ROPE_DETAIL_FORWARD KeyState(KeyState&&) = default;
-  ROPE_DETAIL_FORWARD KeyState& operator=(KeyState&&) = default;
+  // What was moved from has no slots: not a view of memory that is another store's now.
+  ROPE_DETAIL_FORWARD KeyState(KeyState&& other) noexcept
+      : memory(std::move(other.memory)),
+        keys(std::exchange(other.keys, no_keys())),
+        stored(std::move(other.stored)),
+        rotations(std::move(other.rotations)),
+        pairing(other.pairing),
+        first_dim(other.first_dim),
+        storage(other.storage) {}
+  ROPE_DETAIL_FORWARD KeyState& operator=(KeyState&& other) noexcept {
+    memory = std::move(other.memory);
+    keys = std::exchange(other.keys, no_keys());
+    stored = std::move(other.stored);
+    rotations = std::move(other.rotations);
+    pairing = other.pairing;
+    first_dim = other.first_dim;
+    storage = other.storage;
+    return *this;
+  }
   ROPE_DETAIL_FORWARD ~KeyState() = default;
+
+  ROPE_DETAIL_FORWARD static View<T> no_keys() {
+    return {nullptr, Layout{{1, 0, 0, 0}, {0, 0, 0, 1}}, "rope::KeyStore"};
+  }
 
   ROPE_DETAIL_FORWARD StoredKey& operator[](std::int64_t slot) noexcept {
     return stored[static_cast<std::size_t>(slot)];
@@ -164,6 +185,16 @@ Status check_key_shape(const char* who, const char* name, const KeyState<T>& sta
         "%s: %s has heads %lld and dim %lld, but the store has heads %lld and dim %lld", who, name,
         static_cast<long long>(layout.extent[2]), static_cast<long long>(layout.extent[3]),
         static_cast<long long>(state.keys.heads()), static_cast<long long>(state.keys.dim()));
+  }
+  return {};
+}
+
+/// With several axes, an index knows the order of the tokens, which is no position to rotate for.
+inline Status check_position_axes(const char* who, const CacheState& index) noexcept {
+  if (index.axes != 1) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument,
+                   "%s: positions of %lld axes need a table with a row for each token", who,
+                   static_cast<long long>(index.axes));
   }
   return {};
 }
@@ -317,6 +348,24 @@ std::int32_t note_rotation(KeyState<T>& state, const Frequencies& frequencies) {
   return static_cast<std::int32_t>(state.rotations.size) - 1;
 }
 
+/// Before keys are overwritten: if the caller's executor throws in the middle, nobody can say what
+/// they are, and they count as not written.
+template <class T>
+void forget_keys(KeyState<T>& state, const SlotRun& run) noexcept {
+  for (std::int64_t slot = run.first; slot < run.first + run.count; ++slot) {
+    state[slot].token = 0;
+  }
+}
+
+/// Notes that keys are those of the index's tokens now.
+template <class T>
+void note_keys(KeyState<T>& state, const CacheState& index, const SlotRun& run,
+               std::int32_t rotation) noexcept {
+  for (std::int64_t slot = run.first; slot < run.first + run.count; ++slot) {
+    state[slot] = {index[slot].token, index[slot].position, rotation, false};
+  }
+}
+
 /// Calls write(batch row, first token, run of slots) for all that is not padding, with whole runs
 /// of slots as far as they go, and notes what the slots now hold.
 template <class T, class Write>
@@ -331,12 +380,11 @@ void write_runs(KeyState<T>& state, const CacheState& index, std::int64_t batch,
         ++i;
         continue;
       }
-      const std::int64_t count = listed_run(index, slots, i, end);
-      write(row, i - row * tokens, SlotRun{slot, count});
-      for (std::int64_t j = slot; j < slot + count; ++j) {
-        state[j] = {index[j].token, index[j].position, rotation, false};
-      }
-      i += count;
+      const SlotRun run{slot, listed_run(index, slots, i, end)};
+      forget_keys(state, run);
+      write(row, i - row * tokens, run);
+      note_keys(state, index, run, rotation);
+      i += run.count;
     }
   }
 }
