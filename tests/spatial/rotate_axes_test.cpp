@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "rope/check_rotate.hpp"
@@ -229,6 +230,21 @@ TEST_CASE("elements are rounded once on the way to 16 bits") {
   turned.for_each([&](const rope_test::Shape& at) {
     CHECK(static_cast<float>(out[i++]) == static_cast<float>(rope::bf16(turned[at])));
   });
+}
+
+TEST_CASE("large tensors, whose stores pass by the caches, are the same") {
+  // Each of the two parts has 17 MB.
+  constexpr std::int64_t tokens = 3400;
+  const rope::CosSinTable<float> text(rope::frequencies({.rotary_dim = 80}), tokens);
+  std::vector<float> x(static_cast<std::size_t>(tokens * 32 * 83));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1009) - 504;
+  std::vector<float> out(x.size());
+  const auto from = rope::thd(x, {tokens, 32, 83});
+  const rope::RotateAxesOptions options = {.axis_dims = {40, 40}, .first_dim = 1};
+  rope::rotate_axes_to<half_split>(from, rope::thd(out, {tokens, 32, 83}), text, rope::from(0),
+                                   options);
+  rope::rotate_axes<half_split>(from, text, rope::from(0), options);
+  CHECK(std::memcmp(out.data(), x.data(), x.size() * sizeof(float)) == 0);
 }
 
 TEST_CASE("threads and parts of it make the same bits") {
