@@ -323,7 +323,7 @@ TEST_CASE("language models with images: one ladder, and a map") {
            rope::Coordinates(ids, {3, 3}), 2, 20, [=](int token, int, int pair) {
              const int axis = axis_of_pair[static_cast<std::size_t>(pair)];
              return static_cast<long double>(ids[static_cast<std::size_t>(3 * token + axis)]) *
-                    rung(base, pair, 16);
+                    rung(static_cast<long double>(base), pair, 16);
            }});
   };
   run("Qwen2-VL and Qwen2.5-VL, text", half_split, 1e6, rope::contiguous_axes({2, 3, 3}),
