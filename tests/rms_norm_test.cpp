@@ -417,6 +417,18 @@ TEST_CASE("nothing to normalise") {
   rope::rotate_qk<Pairing::half_split>(rope::thd(nothing, {2, 0, 8}), k, table, rope::from(0),
                                        {.q_norm = norm, .k_norm = norm});
   CHECK(values[0] != 1.0F);
+  // Where there is nothing, the other extents may be any, and whoever does it has nothing to do.
+  rope::ThreadPool pool(2);
+  const rope::View<float> no_heads(nothing, {std::int64_t{1} << 62, 2, 0, 8}, {0, 0, 0, 1});
+  rope::normalize(no_heads, norm, {.executor = pool, .part = {1, 2}});
+  rope::rotate_qk<Pairing::half_split>(no_heads, no_heads, table, rope::from(0),
+                                       {.q_norm = norm, .k_norm = norm, .executor = pool});
+  rope::rotate_qk<Pairing::half_split>(no_heads, no_heads, table, rope::from(0),
+                                       {.executor = pool});
+  // The stride of a single head is never walked, and may be any number.
+  rope::rotate<Pairing::half_split>(
+      rope::View<float>(values.data(), {1, 2, 1, 8}, {0, 8, std::int64_t{1} << 62, 1}), table,
+      rope::from(0), {.executor = pool, .part = {0, 2}});
 }
 
 TEST_CASE("norms that are refused") {
@@ -492,6 +504,25 @@ TEST_CASE("norms that are refused") {
   refused("rope::normalize_to: in and out share elements", [&] {
     rope::normalize_to(x.slice_tokens(0, 1), rope::thd(&values[1], {1, 3, 8}), norm);
   });
+  // What a norm refers to is read until the end.
+  const auto within = std::span<const float>(values).subspan(16, 8);
+  refused("rope::normalize: norm: the weights lie where the result is written",
+          [&] { rope::normalize(x, rope::qwen3_norm(within, 1e-6)); });
+  refused("rope::rotate: norm: the token scales lie where the result is written", [&] {
+    rope::rotate<Pairing::half_split>(x, table, rope::from(0),
+                                      {.norm = rope::olmo2_norm(eight, within.subspan(0, 2))});
+  });
+  refused("rope::rotate_qk: norm: the weights lie where the result is written", [&] {
+    rope::rotate_qk<Pairing::half_split>(
+        x.slice_heads(0, 2), x.slice_heads(2, 1), table, rope::from(0),
+        {.q_norm = rope::qwen3_norm(within, 1e-6), .k_norm = norm});
+  });
+  CHECK(!rope::check_rotate(x, table, rope::from(0), {.norm = rope::qwen3_norm(within, 1e-6)}));
+  // In a gap of the view, or where only input is read, they may lie.
+  CHECK(rope::check_normalize(x.slice_heads(0, 2), rope::qwen3_norm(within, 1e-6)));
+  std::vector<float> elsewhere(values.size());
+  CHECK(
+      rope::check_normalize_to(x, rope::thd(elsewhere, {2, 3, 8}), rope::qwen3_norm(within, 1e-6)));
   refused("rope::normalize: part must be one of 0 to count - 1, got 1 of a count of 1", [&] {
     rope::normalize(x, norm, {.part = {1, 1}});
   });
@@ -502,6 +533,8 @@ TEST_CASE("norms that are refused") {
   refused("rope::token_scales: epsilon must be a finite number of at least 0, got -1",
           [&] { rope::token_scales(x, -1, two); });
   CHECK(two == std::vector<float>(2, 5.0F));
+  refused("rope::token_scales: x and scales share elements",
+          [&] { rope::token_scales(x, 1e-6, std::span<float>(values).subspan(5, 2)); });
 
   std::vector<float> long_head(4098, 1.0F);
   const auto long_norm = rope::qwen3_norm(long_head, 1e-6);

@@ -63,8 +63,8 @@ Status check_normalize_to(View<In> in, View<T> out, const RmsNorm<compute_type_t
 /// olmo2_norm() and scaled_norm(): `scales` has room for [batch * tokens].
 ///
 /// Where the heads are divided among machines, the mean needs all of them; then make the scales
-/// there. Throws InvalidArgument for another number of scales, and for an epsilon that is negative
-/// or not finite.
+/// there. Throws InvalidArgument for another number of scales, for scales that lie in x, and for an
+/// epsilon that is negative or not finite.
 template <class T, detail::ScalesOf<T> S>
 void token_scales(View<T> x, Real epsilon, S&& scales, ExecutorRef executor = {}) {
   const auto room = detail::source(scales);

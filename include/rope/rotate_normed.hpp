@@ -18,8 +18,8 @@ namespace rope::inline ROPE_DETAIL_UNIT {
 /// As normalize() and then rotate(), to the bit, except that 16-bit data is rounded between the two
 /// only where the norm's rounding says so. Chosen by the options:
 /// `rotate<pairing>(x, table, positions, {.norm = qwen3_norm(weights, 1e-6)})`. Also throws
-/// InvalidArgument where the weights or the scales are not as many as the view needs, and for heads
-/// of more than 4096 dims.
+/// InvalidArgument where the weights or the scales are not as many as the view needs or lie in it,
+/// and for heads of more than 4096 dims.
 template <Pairing pairing, detail::Mutable T, PositionTable X>
 void rotate(View<T> x, const X& table, const Positions& positions,
             const NormedOptions<compute_type_t<T>>& options) {

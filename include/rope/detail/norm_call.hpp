@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <type_traits>
 
 #include "rope/detail/kernels.hpp"
 #include "rope/detail/norm_work.hpp"
+#include "rope/detail/overlap.hpp"
 #include "rope/detail/pairing_call.hpp"
 #include "rope/detail/rotate_call.hpp"
 #include "rope/detail/rotate_check.hpp"
@@ -62,6 +65,41 @@ Status check_norm(const char* who, const Layout& layout, const RmsNorm<C>& norm)
                            static_cast<std::int64_t>(norm.token_scales().size()));
 }
 
+/// Checks that `count` packed numbers, which are read, are not where a view is written.
+template <class C, class T>
+Status check_read_apart(const char* who, const char* name, std::span<const C> numbers,
+                        const View<T>& out) noexcept {
+  if (numbers.empty() || out.empty()) {
+    return {};
+  }
+  const Footprint read = {reinterpret_cast<std::uintptr_t>(numbers.data()),
+                          {{1, 1, 1, static_cast<std::int64_t>(numbers.size())}, {0, 0, 0, 1}},
+                          sizeof(C)};
+  const Footprint written = {reinterpret_cast<std::uintptr_t>(out.data()), out.layout(), sizeof(T)};
+  // Much cheaper to see than the full question.
+  const ByteRange read_bytes = byte_range(read.address, read.layout, read.element_bytes);
+  const ByteRange written_bytes =
+      byte_range(written.address, written.layout, written.element_bytes);
+  if (read_bytes.end <= written_bytes.begin || written_bytes.end <= read_bytes.begin) [[likely]] {
+    return {};
+  }
+  if (share_memory(read, written)) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: norm: the %s lie where the result is written",
+                   who, name);
+  }
+  return {};
+}
+
+/// Checks that what a norm refers to is not written. After all that is known of the views.
+template <class C, class T>
+Status check_norm_apart(const char* who, const RmsNorm<C>& norm, const View<T>& out) noexcept {
+  if (Status status = check_read_apart(who, "weights", norm.weights(), out); !status.ok())
+      [[unlikely]] {
+    return status;
+  }
+  return check_read_apart(who, "token scales", norm.token_scales(), out);
+}
+
 /// What a kernel is told of a norm that check_norm() found fine.
 template <class C>
 NormWork<C> norm_work(const Layout& layout, const RmsNorm<C>& norm) noexcept {
@@ -109,7 +147,12 @@ Status check_normed(const char* who, const View<In>& in, const View<T>& out, con
       [[unlikely]] {
     return status;
   }
-  return check_one<Direction::forward, T>(who, in, out, table, positions, without_norm(options));
+  if (Status status =
+          check_one<Direction::forward, T>(who, in, out, table, positions, without_norm(options));
+      !status.ok()) [[unlikely]] {
+    return status;
+  }
+  return check_norm_apart(who, options.norm.value(), out);
 }
 template <class T, class In, Table X>
 Status check_normed(const char* who, const View<In>& in, const View<T>& out, const X& table,
@@ -161,7 +204,19 @@ Status check_normed_both(const View<T>& q, const View<T>& k, const X& table,
       !status.ok()) [[unlikely]] {
     return status;
   }
-  return check_both(q, k, table, positions, without_norm(options));
+  if (Status status = check_both(q, k, table, positions, without_norm(options)); !status.ok())
+      [[unlikely]] {
+    return status;
+  }
+  for (const auto* norm : {&options.q_norm.value(), &options.k_norm.value()}) {
+    for (const auto* out : {&q, &k}) {
+      if (Status status = check_norm_apart("rope::rotate_qk", *norm, *out); !status.ok())
+          [[unlikely]] {
+        return status;
+      }
+    }
+  }
+  return {};
 }
 template <class T, Table X>
 Status check_normed_both(const View<T>& q, const View<T>& k, const X& table,
@@ -220,7 +275,10 @@ Status check_normalization(const char* who, const View<In>& in, const View<T>& o
   if (Status status = check_part(who, options.part); !status.ok()) [[unlikely]] {
     return status;
   }
-  return check_written(who, in, out);
+  if (Status status = check_written(who, in, out); !status.ok()) [[unlikely]] {
+    return status;
+  }
+  return check_norm_apart(who, norm, out);
 }
 
 template <class T, class In>
@@ -258,6 +316,8 @@ void write_token_scales(const char* who, const View<const T>& x, double epsilon,
   using Stored = typename StoredAs<T>::type;
   const Layout& layout = x.layout();
   require(check_token_scales(who, layout, epsilon, room));
+  const View<const compute_type_t<T>> written(scales, {{1, 1, 1, room}, {0, 0, 0, 1}}, who);
+  require(check_disjoint(who, "x and scales", x, written));
   if (room == 0) {
     return;
   }

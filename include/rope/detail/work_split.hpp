@@ -23,6 +23,11 @@ struct HeadRange {
 
 inline namespace ROPE_DETAIL_UNIT {
 
+/// The tokens of all batch rows; none where the view is empty, whose other extents may be any.
+inline std::int64_t tokens_of(const Layout& layout) noexcept {
+  return is_empty(layout) ? 0 : layout.extent[0] * layout.extent[1];
+}
+
 /// How many heads stay together: parts differ by at most one such group.
 ///
 /// Whole tokens where there are so many that this costs no balance, since a token's row is then
@@ -32,12 +37,13 @@ inline std::int64_t heads_per_group(const Layout& out, std::int64_t element_byte
                                     std::int64_t parts) noexcept {
   constexpr std::int64_t tokens_per_part = 16;
   constexpr std::int64_t line_bytes = 64;
-  const std::int64_t tokens = out.extent[0] * out.extent[1];
+  const std::int64_t tokens = tokens_of(out);
   const std::int64_t heads = out.extent[2];
   if (tokens / tokens_per_part >= parts && heads > 0) {
     return heads;
   }
-  const std::int64_t stride_in_line = out.stride[2] * element_bytes % line_bytes;
+  // The stride of a single head may be any number.
+  const std::int64_t stride_in_line = out.stride[2] % line_bytes * element_bytes % line_bytes;
   const std::int64_t group = line_bytes / std::gcd(line_bytes, stride_in_line);
   return heads % group == 0 ? group : 1;
 }
@@ -96,8 +102,7 @@ class PartSplit {
         together_(heads_per_group(*work.out, work.out_bytes,
                                   part.count > many / shares ? many : part.count * shares)),
         shares_(shares),
-        range_(part_of({0, work.out->extent[0] * work.out->extent[1] * heads_}, together_,
-                       part.index, part.count)) {}
+        range_(part_of({0, tokens_of(*work.out) * heads_}, together_, part.index, part.count)) {}
 
   template <class Run>
   void run(std::int64_t share, const Run& run) const noexcept {
@@ -115,8 +120,11 @@ class PartSplit {
 
 /// The bytes that a part of the work moves, nearly.
 inline std::int64_t part_bytes(const Splittable& work, const Part& part) noexcept {
-  const std::int64_t* extent = work.out->extent;
-  return extent[0] * extent[1] * extent[2] * extent[3] / part.count *
+  const Layout& out = *work.out;
+  if (is_empty(out)) {
+    return 0;
+  }
+  return tokens_of(out) * out.extent[2] * out.extent[3] / part.count *
          (work.in_bytes + work.out_bytes);
 }
 
