@@ -53,7 +53,7 @@ Result make(rope::ExecutorRef executor) {
       frequencies, 2000, {.side = rope::XposSide::query, .center = 1000, .executor = executor});
   std::vector<double> places(2 * 32 * tokens);
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<double>(i % 61) / 4;
-  const auto where = rope::coordinates(places, {32 * tokens, 1});
+  const auto where = rope::coordinates(&places[0], {32 * tokens, 1});
   const auto elsewhere = rope::coordinates(&places[7], {32 * tokens, 1});
   rope::TokenTable<float> listed(frequencies, where, {.executor = executor});
   listed.refill(elsewhere, executor);
