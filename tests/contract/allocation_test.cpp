@@ -148,6 +148,20 @@ TEMPLATE_TEST_CASE("rows made on demand and refilled tables never allocate", "[a
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = 0.1 * static_cast<double>(i);
   CHECK(allocations_of([&] { table.refill(places_of); }) == 0);
   CHECK(allocations_of([&] { table.refill(rope::coordinates(places.data(), {1, 1})); }) == 0);
+
+  // Several axes, rows for each head, and threads.
+  rope::ThreadPool pool(3);
+  std::vector<double> many(2 * 500 * 3);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<double>(i % 7);
+  const rope::Frequencies per_head(std::vector<double>(3 * heads * 40, 0.5), {3, heads, 40});
+  for (const rope::Angles angles : {rope::Angles::exact, rope::Angles::float32}) {
+    const auto all_places = rope::coordinates(many, {2, 500, 3});
+    rope::TokenTable<T> made(per_head, all_places, {.angles = angles});
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] += 0.1 * static_cast<double>(i);
+    CHECK(allocations_of([&] { made.refill(all_places, pool); }) == 0);
+    const auto fewer = rope::coordinates(many.data(), {999, 3});
+    CHECK(allocations_of([&] { made.refill(fewer, pool); }) == 0);
+  }
 }
 
 TEST_CASE("layers of two bases take turns without allocating", "[allocation]") {
