@@ -91,7 +91,9 @@ class Coordinates {
   ROPE_DETAIL_FORWARD std::int64_t batch() const noexcept { return shape_.batch(); }
   ROPE_DETAIL_FORWARD std::int64_t tokens() const noexcept { return shape_.tokens(); }
   ROPE_DETAIL_FORWARD std::int64_t axes() const noexcept { return shape_.axes(); }
-  ROPE_DETAIL_FORWARD std::span<const double> values() const& noexcept { return values_; }
+  ROPE_DETAIL_FORWARD std::span<const double> values() const& noexcept {
+    return {values_.data(), values_.size()};
+  }
   std::span<const double> values() const&& = delete;  // of a temporary: the span would dangle
 
   /// One coordinate; the indices are not checked.

@@ -5,13 +5,13 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "rope/argument.hpp"
 #include "rope/detail/elementary.hpp"
 #include "rope/detail/finite.hpp"
 #include "rope/detail/ladder.hpp"
+#include "rope/detail/scheme.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/parameters.hpp"
@@ -74,7 +74,8 @@ class Frequencies {
         heads_(shape[1]),
         pairs_(shape[2]),
         magnitude_(magnitude) {
-    detail::require(detail::check_frequencies(values_, axes_, heads_, pairs_, magnitude_));
+    detail::require(detail::check_frequencies({values_.data(), values_.size()}, axes_, heads_,
+                                              pairs_, magnitude_));
   }
 
   // Spelt out for their attribute: implicit ones could be shared by differently compiled units.
@@ -92,7 +93,9 @@ class Frequencies {
   ROPE_DETAIL_FORWARD double magnitude() const noexcept { return magnitude_; }
 
   /// All values, [axes, heads, pairs] row-major.
-  ROPE_DETAIL_FORWARD std::span<const double> values() const& noexcept { return values_; }
+  ROPE_DETAIL_FORWARD std::span<const double> values() const& noexcept {
+    return {values_.data(), values_.size()};
+  }
   std::span<const double> values() const&& = delete;  // of a temporary: the span would dangle
 
   /// One frequency; the indices are not checked.
@@ -135,25 +138,17 @@ inline Status check_parameters(const char* who, const Parameters& parameters,
                    "%s: sequence_length must not be negative, got %lld", who,
                    static_cast<long long>(*sequence_length));
   }
-  return std::visit([&](const auto& scaling) { return check_scaling(who, scaling, rotary_dim); },
-                    parameters.scaling);
+  return check_scheme(who, parameters.scaling, rotary_dim);
 }
 
 inline Frequencies make_frequencies(const Parameters& parameters,
                                     std::optional<std::int64_t> sequence_length) {
   require(check_parameters("rope::frequencies", parameters, sequence_length));
   const Ladder ladder = {log(parameters.base), parameters.rotary_dim.value(), sequence_length};
-  return std::visit(
-      [&](const auto& scaling) {
-        std::vector<double> values(static_cast<std::size_t>(ladder.pairs()));
-        const auto rule = frequency_rule(scaling, ladder);
-        for (std::int64_t i = 0; i < ladder.pairs(); ++i) {
-          values[static_cast<std::size_t>(i)] = rounded(rule(i, ladder.plain(i)));
-        }
-        return Frequencies(std::move(values), {1, 1, ladder.pairs()},
-                           scaling_magnitude(scaling, ladder));
-      },
-      parameters.scaling);
+  std::vector<double> values(static_cast<std::size_t>(ladder.pairs()));
+  write_frequencies(parameters.scaling, ladder, values.data());
+  return Frequencies(std::move(values), {1, 1, ladder.pairs()},
+                     scheme_magnitude(parameters.scaling, ladder));
 }
 
 }  // namespace detail::inline ROPE_DETAIL_UNIT

@@ -28,7 +28,7 @@ struct Parameters {
   required<Extent> rotary_dim;
   /// `rope_theta` of Hugging Face, `freq_base` of llama.cpp. Finite and above 1.
   Real base = 10000.0;
-  Scaling scaling = Plain{};
+  Scaling scaling = {};  // Plain
 };
 
 }  // namespace rope

@@ -99,8 +99,8 @@ inline Status pack(const char* who, Layout& layout, std::span<const int> axes,
   }
   const bool empty = is_empty(layout);
   std::int64_t stride = 1;
-  for (auto named = axes.rbegin(); named != axes.rend(); ++named) {
-    const int axis = *named;
+  for (std::size_t i = axes.size(); i > 0; --i) {
+    const int axis = axes[i - 1];
     layout.stride[axis] = stride;
     if (!empty && __builtin_mul_overflow(stride, layout.extent[axis], &stride)) [[unlikely]] {
       return failure(

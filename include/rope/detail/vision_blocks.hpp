@@ -144,7 +144,7 @@ struct BlockRule {
 
 /// The blocks of `grids`, for a batch of `tokens`.
 inline VisionBlocks make_blocks(const char* who, const char* name,
-                                std::span<const VisionGrid> grids, const BlockRule& rule,
+                                const std::vector<VisionGrid>& grids, const BlockRule& rule,
                                 std::size_t tokens) {
   VisionBlocks blocks{name, {}};
   for (std::size_t i = 0; i < grids.size(); ++i) {
@@ -167,8 +167,9 @@ inline VisionBlocks make_blocks(const char* who, const char* name,
     }
     const VisionBlock block = {rule.each_frame ? 1 : frames, grid.height / rule.merge_size,
                                grid.width / rule.merge_size, index};
-    blocks.list.insert(blocks.list.end(),
-                       static_cast<std::size_t>(rule.each_frame ? frames : std::int64_t{1}), block);
+    for (std::int64_t left = rule.each_frame ? frames : 1; left > 0; --left) {
+      blocks.list.push_back(block);
+    }
   }
   return blocks;
 }

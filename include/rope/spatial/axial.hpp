@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "rope/argument.hpp"
 #include "rope/detail/elementary.hpp"
 #include "rope/detail/finite.hpp"
 #include "rope/detail/ladder.hpp"
+#include "rope/detail/scheme.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
@@ -28,7 +28,7 @@ struct Axial {
   /// Finite and above 1.
   Real base = 10000.0;
   /// Changes every axis' ladder, with that axis' d.
-  Scaling scaling = Plain{};
+  Scaling scaling = {};  // Plain
   /// The position axis that each block follows; empty: block i follows axis i. {1, 0} where the
   /// positions are (row, column), but the columns come first in the head.
   std::vector<std::int64_t> axis_of_block = {};
@@ -176,13 +176,8 @@ inline Frequencies axial_frequencies(const Axial& axial) {
                     axial.axis_of_block.empty() ? "an axis" : "axis_of_block",
                     static_cast<long long>(axis), i));
     }
-    require(std::visit([&](const auto& scaling) { return check_scaling(who, scaling, dim); },
-                       axial.scaling));
-    const double own = std::visit(
-        [&](const auto& scaling) {
-          return scaling_magnitude(scaling, Ladder{log(base), dim, std::nullopt});
-        },
-        axial.scaling);
+    require(check_scheme(who, axial.scaling, dim));
+    const double own = scheme_magnitude(axial.scaling, {log(base), dim, std::nullopt});
     if (i == 0) magnitude = own;
     if (own != magnitude) {
       raise(failure(ErrorKind::invalid_argument,
@@ -197,15 +192,7 @@ inline Frequencies axial_frequencies(const Axial& axial) {
   double* next = values.data();
   for (std::size_t i = 0; i < count; ++i) {
     const Ladder ladder = {log(base), axial.axis_dims[i], std::nullopt};
-    double* const block = next + axis_of_block(axial, i) * pairs;
-    std::visit(
-        [&](const auto& scaling) {
-          const auto rule = frequency_rule(scaling, ladder);
-          for (std::int64_t k = 0; k < ladder.pairs(); ++k) {
-            block[k] = rounded(rule(k, ladder.plain(k)));
-          }
-        },
-        axial.scaling);
+    write_frequencies(axial.scaling, ladder, next + axis_of_block(axial, i) * pairs);
     next += ladder.pairs();
   }
   return Frequencies(std::move(values), {axes, 1, pairs}, magnitude);

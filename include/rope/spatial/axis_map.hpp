@@ -154,8 +154,9 @@ inline AxisMap contiguous_axes(const std::vector<std::int64_t>& sections) {
   detail::require(detail::check_sections("rope::contiguous_axes", sections));
   AxisMap map = {.axes = sections.size()};
   for (std::size_t axis = 0; axis < sections.size(); ++axis) {
-    map.axis_of_pair.insert(map.axis_of_pair.end(), static_cast<std::size_t>(sections[axis]),
-                            static_cast<std::int64_t>(axis));
+    for (std::int64_t left = sections[axis]; left > 0; --left) {
+      map.axis_of_pair.push_back(static_cast<std::int64_t>(axis));
+    }
   }
   return map;
 }

@@ -112,7 +112,8 @@ class Grid {
   }
   /// The different coordinates of one axis; the axis is not checked, nor below.
   ROPE_DETAIL_FORWARD std::span<const double> values(std::int64_t axis) const& noexcept {
-    return values_[static_cast<std::size_t>(axis)];
+    const std::vector<double>& own = values_[static_cast<std::size_t>(axis)];
+    return {own.data(), own.size()};
   }
   std::span<const double> values(std::int64_t axis) const&& = delete;  // of a temporary: dangling
   /// How many tokens further the next coordinate of that axis is.
@@ -143,13 +144,13 @@ class Grid {
 namespace detail::inline ROPE_DETAIL_UNIT {
 
 /// `lists`: the coordinates of each axis, the slowest first; `places`: which axis each of them is.
-inline Grid make_grid(const char* who, std::span<std::vector<double>> lists,
-                      std::span<const std::size_t> places) {
-  AxisValues values(lists.size());
-  std::vector<std::int64_t> strides(lists.size());
+inline Grid make_grid(const char* who, std::vector<double>* lists, const std::size_t* places,
+                      std::size_t axes) {
+  AxisValues values(axes);
+  std::vector<std::int64_t> strides(axes);
   std::int64_t tokens = 1;
   bool is_empty = false;
-  for (std::size_t i = lists.size(); i-- > 0;) {
+  for (std::size_t i = axes; i-- > 0;) {
     strides[places[i]] = tokens;
     const auto count = static_cast<std::int64_t>(lists[i].size());
     values[places[i]] = std::move(lists[i]);
@@ -176,7 +177,7 @@ inline namespace ROPE_DETAIL_UNIT {
 inline Grid grid(std::vector<std::vector<double>> axes) {
   std::vector<std::size_t> places(axes.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-  return detail::make_grid("rope::grid", axes, places);
+  return detail::make_grid("rope::grid", axes.data(), places.data(), axes.size());
 }
 
 /// The grid of an image, rows after one another: `rows` has the coordinate of each row, `columns`
@@ -192,7 +193,7 @@ inline Grid image_grid(std::vector<double> rows, std::vector<double> columns, Ax
   std::vector<double> lists[] = {std::move(rows), std::move(columns)};
   const std::size_t row = order == AxisOrder::row_first ? 0 : 1;
   const std::size_t places[] = {row, 1 - row};
-  return detail::make_grid("rope::image_grid", lists, places);
+  return detail::make_grid("rope::image_grid", lists, places, 2);
 }
 
 }  // namespace ROPE_DETAIL_UNIT

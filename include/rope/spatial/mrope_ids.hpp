@@ -96,7 +96,9 @@ class MropeIds {
   ROPE_DETAIL_FORWARD std::int64_t tokens() const noexcept { return shape_.tokens(); }
 
   /// All ids, [axes, batch, tokens] packed, as in transformers.
-  ROPE_DETAIL_FORWARD std::span<const std::int64_t> values() const& noexcept { return values_; }
+  ROPE_DETAIL_FORWARD std::span<const std::int64_t> values() const& noexcept {
+    return {values_.data(), values_.size()};
+  }
   std::span<const std::int64_t> values() const&& = delete;  // of a temporary: would dangle
   /// The ids of one axis, [batch, tokens] packed: for at(). The axis is not checked, as below.
   ROPE_DETAIL_FORWARD std::span<const std::int64_t> axis(std::int64_t axis) const& noexcept {
@@ -111,12 +113,16 @@ class MropeIds {
 
   /// The position of the first token to decode of each batch row, the same on all axes: one past
   /// the row's largest. For from_each(): from there on, M-RoPE is plain RoPE.
-  ROPE_DETAIL_FORWARD std::span<const std::int64_t> next() const& noexcept { return next_; }
+  ROPE_DETAIL_FORWARD std::span<const std::int64_t> next() const& noexcept {
+    return {next_.data(), next_.size()};
+  }
   std::span<const std::int64_t> next() const&& = delete;
   /// next() minus the row's start and the number of its tokens, which models keep to decode with:
   /// the token that finds `n` tokens in the cache is at n + delta. Which tokens count, MropeReading
   /// says. Where a prompt came in several calls, delta is the sum of theirs.
-  ROPE_DETAIL_FORWARD std::span<const std::int64_t> deltas() const& noexcept { return deltas_; }
+  ROPE_DETAIL_FORWARD std::span<const std::int64_t> deltas() const& noexcept {
+    return {deltas_.data(), deltas_.size()};
+  }
   std::span<const std::int64_t> deltas() const&& = delete;
 
   /// The ids as coordinates, [batch, tokens, axes]: for a TokenTable.
@@ -145,7 +151,7 @@ inline Coordinates mrope_coordinates(const MropeIds& ids) {
 }
 
 /// Fails unless there are no starts, or one for each row that leaves room to count.
-inline Status check_starts(const char* who, std::span<const std::int64_t> starts,
+inline Status check_starts(const char* who, const std::vector<std::int64_t>& starts,
                            std::int64_t batch) noexcept {
   if (!starts.empty() && !std::cmp_equal(starts.size(), batch)) [[unlikely]] {
     return failure(ErrorKind::invalid_argument, "%s: %lld starts for a batch of %lld", who,
@@ -166,7 +172,7 @@ inline Status check_starts(const char* who, std::span<const std::int64_t> starts
 struct MropeClock {
   bool is_timed = false;  // Qwen25Vl
   double tokens_per_second = 1;
-  std::span<const double> seconds_per_grid;
+  const std::vector<double>& seconds_per_grid;
   MropeReading reading;
 
   /// The position of a frame from the start of its block.
@@ -188,13 +194,13 @@ struct MropeClock {
 /// Fails for numbers that are not finite and not negative, or so large that the last frame of a
 /// video would be at 2^40 or beyond.
 inline Status check_clock(const char* who, const MropeClock& clock,
-                          std::span<const VisionGrid> videos) noexcept {
+                          const std::vector<VisionGrid>& videos) noexcept {
   const double rate = clock.tokens_per_second;
   if (!is_finite(rate) || !(rate >= 0)) [[unlikely]] {
     return failure(ErrorKind::invalid_argument,
                    "%s: tokens_per_second must be finite and not negative, got %g", who, rate);
   }
-  const std::span<const double> seconds = clock.seconds_per_grid;
+  const std::vector<double>& seconds = clock.seconds_per_grid;
   if (!clock.is_timed && !seconds.empty()) [[unlikely]] {
     return failure(ErrorKind::invalid_argument,
                    "%s: seconds_per_grid has %lld entries, but only the rule Qwen25Vl has times",
@@ -231,7 +237,7 @@ inline Status check_clock(const char* who, const MropeClock& clock,
 class MropeWalk {
  public:
   MropeWalk(const PositionShape& shape, const MropeClock& clock,
-            std::span<const std::int64_t> starts)
+            const std::vector<std::int64_t>& starts)
       : clock_(clock),
         starts_(starts),
         shape_(shape),
@@ -294,7 +300,7 @@ class MropeWalk {
   }
 
   const MropeClock& clock_;
-  std::span<const std::int64_t> starts_;
+  const std::vector<std::int64_t>& starts_;
   PositionShape shape_;
   std::size_t plane_;
   std::vector<std::int64_t> values_;

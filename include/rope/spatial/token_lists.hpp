@@ -59,7 +59,8 @@ inline Coordinates make_joined_tokens(std::span<const CoordinatesView> parts) {
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(batch * tokens * axes));
   for (std::int64_t b = 0; b < batch; ++b) {
-    for (const CoordinatesView& part : parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const CoordinatesView& part = parts[i];
       for (std::int64_t t = 0; t < part.tokens(); ++t) {
         for (std::int64_t a = 0; a < axes; ++a) {
           values.push_back(part(part.batch() == 1 ? 0 : b, t, a));
@@ -93,7 +94,8 @@ inline Coordinates make_joined_batch(std::span<const CoordinatesView> items) {
   require(check_coordinates(who, false, -1, {batch, tokens, axes}));
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(batch * tokens * axes));
-  for (const CoordinatesView& item : items) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const CoordinatesView& item = items[i];
     for (std::int64_t b = 0; b < item.batch(); ++b) {
       for (std::int64_t t = 0; t < tokens; ++t) {
         for (std::int64_t a = 0; a < axes; ++a) values.push_back(item(b, t, a));
@@ -118,7 +120,7 @@ inline Coordinates make_columns(std::span<const std::span<const double>> axes) {
   std::vector<double> values;
   values.reserve(axes.size() * axes[0].size());
   for (std::size_t t = 0; t < axes[0].size(); ++t) {
-    for (const std::span<const double>& axis : axes) values.push_back(axis[t]);
+    for (std::size_t a = 0; a < axes.size(); ++a) values.push_back(axes[a][t]);
   }
   return Coordinates(std::move(values), {axes[0].size(), axes.size()});
 }
@@ -167,8 +169,8 @@ inline Coordinates make_selected_tokens(const CoordinatesView& all,
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(all.batch() * all.axes()) * tokens.size());
   for (std::int64_t b = 0; b < all.batch(); ++b) {
-    for (const std::int64_t token : tokens) {
-      for (std::int64_t a = 0; a < all.axes(); ++a) values.push_back(all(b, token, a));
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      for (std::int64_t a = 0; a < all.axes(); ++a) values.push_back(all(b, tokens[i], a));
     }
   }
   return Coordinates(std::move(values), {all.batch(), tokens.size(), all.axes()});
@@ -247,7 +249,7 @@ inline Coordinates constant_coordinates(Extent tokens, const std::vector<double>
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(std::int64_t{tokens}) * point.size());
   for (std::int64_t t = 0; t < tokens; ++t) {
-    values.insert(values.end(), point.begin(), point.end());
+    for (const double coordinate : point) values.push_back(coordinate);
   }
   return Coordinates(std::move(values), {tokens, point.size()});
 }
@@ -266,8 +268,8 @@ inline Coordinates text_coordinates(Extent tokens, Extent axes, Real first = 0) 
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(tokens * axes));
   for (std::int64_t t = 0; t < tokens; ++t) {
-    values.insert(values.end(), static_cast<std::size_t>(std::int64_t{axes}),
-                  double{first} + static_cast<double>(t));
+    const double coordinate = double{first} + static_cast<double>(t);
+    for (std::int64_t a = 0; a < axes; ++a) values.push_back(coordinate);
   }
   return Coordinates(std::move(values), {tokens, axes});
 }

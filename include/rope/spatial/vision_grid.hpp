@@ -73,13 +73,14 @@ inline Coordinates make_merge_blocks(std::span<const VisionGrid> grids, std::int
   }
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(2 * tokens));
-  for (const VisionGrid& grid : grids) {
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    const VisionGrid& grid = grids[i];
     for (std::int64_t frame = 0; frame < grid.frames; ++frame) {
       for (std::int64_t block_row = 0; block_row < grid.height; block_row += merge_size) {
         for (std::int64_t block_column = 0; block_column < grid.width; block_column += merge_size) {
-          for (std::int64_t i = 0; i < merge_size * merge_size; ++i) {
-            values.push_back(static_cast<double>(block_row + i / merge_size));
-            values.push_back(static_cast<double>(block_column + i % merge_size));
+          for (std::int64_t cell = 0; cell < merge_size * merge_size; ++cell) {
+            values.push_back(static_cast<double>(block_row + cell / merge_size));
+            values.push_back(static_cast<double>(block_column + cell % merge_size));
           }
         }
       }
@@ -102,7 +103,7 @@ inline namespace ROPE_DETAIL_UNIT {
 /// O(tokens).
 inline Coordinates merge_block_coordinates(const std::vector<VisionGrid>& grids,
                                            Extent merge_size) {
-  return detail::make_merge_blocks(grids, merge_size);
+  return detail::make_merge_blocks({grids.data(), grids.size()}, merge_size);
 }
 
 /// The same for one image or video.
