@@ -48,12 +48,23 @@ constexpr std::int64_t chunk_begin(std::int64_t pairs, std::int64_t chunk,
 inline constexpr std::int64_t prefetch_from_bytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t prefetch_distance = 4096;
 
+/// Calls out of place whose result has more bytes than this ask so for what they will read and for
+/// what they will write: 1 MiB takes a fifth less time, 8 MiB 6 % less. Asking for only one of the
+/// two gains nothing.
+inline constexpr std::int64_t prefetch_both_from_bytes = std::int64_t{1} << 18;
+
 /// Calls whose result has more bytes than this write it past the caches. Below, whoever reads the
 /// result next still finds much of it in the last-level cache.
 inline constexpr std::int64_t stream_from_bytes = std::int64_t{16} << 20;
-/// The results that are collected before they are written there: few, so that reading goes on while
-/// they are.
+/// Heads of more bytes than this are not.
 inline constexpr std::int64_t stream_buffer_bytes = 2048;
+/// The results that are collected before they are written there: few, so that reading goes on while
+/// they are: 2 KiB take a tenth longer.
+inline constexpr std::int64_t stream_group_bytes = 1024;
+/// How far ahead what they are made of is asked for, into the second-level cache: over several
+/// pages, at whose ends the processor's own prefetching stops. 4 KiB ahead, into the first-level
+/// cache, takes a tenth longer.
+inline constexpr std::int64_t stream_prefetch_distance = 16384;
 
 /// Where the two members of pair i lie in a head, in elements from the first rotated feature: at i
 /// * step and i * step + gap.
@@ -78,7 +89,8 @@ struct Heads {
   std::int64_t count;
   PairGeometry in_pairs;
   PairGeometry out_pairs;
-  std::int64_t prefetched_bytes;  // of each head
+  std::int64_t prefetched_bytes;          // of each head, where it is read
+  std::int64_t prefetched_bytes_out = 0;  // and where it is written
 };
 
 /// Asks for memory that will be read soon. It may lie behind all that the caller owns: asking for
@@ -87,6 +99,21 @@ struct Heads {
   const char* const first = static_cast<const char*>(at) + prefetch_distance;
   for (std::int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(first + i);
+  }
+}
+template <class In, class Out>
+[[gnu::always_inline]] inline void prefetch(const Heads<In, Out>& heads) noexcept {
+  if (heads.prefetched_bytes > 0) {
+    prefetch(heads.in, heads.prefetched_bytes);
+    prefetch(heads.out, heads.prefetched_bytes_out);
+  }
+}
+
+/// Asks for memory that will be read later, for the second-level cache.
+inline void prefetch_for_stream(const void* at, std::int64_t bytes) noexcept {
+  const char* const first = static_cast<const char*>(at) + stream_prefetch_distance;
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    __builtin_prefetch(first + i, 0, 2);
   }
 }
 
@@ -128,6 +155,15 @@ std::int64_t bytes_to_prefetch(const RotateWork<In, Out, X>& work, bool streamed
       streamed || (work.in_place && bytes_of_result(work) >= prefetch_from_bytes &&
                    work.in_layout.stride[3] == 1 && work.table->pairs() <= chunk_pairs);
   return pays ? 2 * work.table->pairs() * std::int64_t{sizeof(In)} : 0;
+}
+
+/// How many bytes of each head are worth asking for ahead of time both where they are read and
+/// where they are written, as bytes of T.
+template <class T, class In, class Out, Table X>
+std::int64_t bytes_to_prefetch_both(const RotateWork<In, Out, X>& work) noexcept {
+  const bool pays = !work.in_place && bytes_of_result(work) >= prefetch_both_from_bytes &&
+                    has_features_side_by_side(work) && work.table->pairs() <= chunk_pairs;
+  return pays ? 2 * work.table->pairs() * std::int64_t{sizeof(T)} : 0;
 }
 
 /// The library's own type of an element's format: kernels are compiled for these only.
