@@ -397,7 +397,7 @@ void run_float_table(const json& content, const rope::Frequencies& frequencies,
           ++all;
           equal += found == expected ? 1 : 0;
           const std::string narrow_name = std::string(name) + "_bf16";
-          if (!has(content, narrow_name.c_str()) || found != expected) continue;
+          if (!has(content, narrow_name.c_str())) continue;
           INFO(narrow_name << " at position " << positions[row] << ", pair " << i);
           CHECK((is_cos ? narrow.cos(positions[row]) : narrow.sin(positions[row]))[i] ==
                 content.at(narrow_name).at(row).at(i).get<float>());
