@@ -503,6 +503,27 @@ TEST_CASE("a table that was moved from has no tokens") {
   CHECK_THROWS_AS(table.refill(rope::coordinates(values, {4, 1})), InvalidArgument);
 }
 
+TEST_CASE("what a table is made of takes no more memory than its entries, by however many parts") {
+  const auto many = [](std::int64_t count, rope::TaskRef body) {
+    while (count > 0) body(--count);
+  };
+  const Frequencies frequencies(std::vector<double>(3 * 64, 0.5), {3, 1, 64});
+  for (const std::int64_t different : {7, 1000, 16384}) {
+    std::vector<double> places(3 * 16384);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i] = static_cast<double>(static_cast<std::int64_t>(i / 3) % different);
+    }
+    rope::detail::TokenScratch scratch;
+    const auto where = rope::coordinates(places, {16384, 3});
+    const auto entries =
+        rope::detail::token_table_entries<float>(frequencies, where, {.executor = many}, scratch);
+    CHECK(scratch.rows.size() * sizeof(double) <= entries.size() * sizeof(float));
+    CHECK(scratch.parts >= 2);
+    rope::detail::TokenScratch serial;
+    CHECK(entries == rope::detail::token_table_entries<float>(frequencies, where, {}, serial));
+  }
+}
+
 TEST_CASE("a table made by one thread is refilled by several, as far as there is room") {
   std::int64_t parts = 0;
   const auto counting = [&](std::int64_t count, rope::TaskRef body) {

@@ -252,6 +252,13 @@ TableEntries<T> token_table_entries(const Frequencies& frequencies, CoordinatesV
     step = plan_new_tokens(coordinates, scratch);
     scratch.group = group_of(chunk_count(frequencies), rows, scratch.factor_rows);
     constexpr auto row_values = static_cast<std::int64_t>(sizeof(RotorRow) / sizeof(double));
+    // No more parts than have room in as much memory as the entries take: with many different
+    // values on each axis, 64 parts would take 25 times as much.
+    const auto part_bytes = static_cast<std::int64_t>(sizeof(RotorRow)) * scratch.group *
+                            (scratch.factor_rows < 1 ? 1 : scratch.factor_rows);
+    const std::int64_t fit =
+        rows * row_elements * static_cast<std::int64_t>(sizeof(T)) / part_bytes;
+    scratch.parts = fit < 1 ? 1 : fit < scratch.parts ? fit : scratch.parts;
     scratch.rows = TableEntries<double>(
         static_cast<std::size_t>(scratch.parts * scratch.group * scratch.factor_rows * row_values));
   }
