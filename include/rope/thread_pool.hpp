@@ -145,7 +145,8 @@ class ThreadPool {
     return static_cast<std::int64_t>(state_.workers.size()) + 1;
   }
 
-  /// Calls body(0) to body(count - 1), once each, and returns when all are done.
+  /// Calls body(0) to body(count - 1), once each, and returns when all are done; for a count of 0 or
+  /// less, none. A body that throws ends the program.
   ROPE_DETAIL_FORWARD void operator()(std::int64_t count, TaskRef body) {
     detail::run_in_pool(state_, count, body);
   }
