@@ -66,7 +66,8 @@ class TokenTable {
   /// most, or one for each 32 pairs of a head where that was one.
   ///
   /// Throws as the constructor does, and InvalidArgument for too many tokens; the table is then
-  /// what it was. Not while others use the table.
+  /// what it was. What the executor itself throws passes through, and leaves rows of either. Not
+  /// while others use the table.
   ROPE_DETAIL_FORWARD void refill(CoordinatesView coordinates, ExecutorRef executor = {}) {
     detail::refill_token_table<T>(
         frequencies_, coordinates,
