@@ -24,7 +24,7 @@
 namespace rope::detail::inline ROPE_DETAIL_UNIT {
 
 template <class T, class In, class X>
-void write_keys(KeyState<T>& state, View<In> keys, const CacheState& index,
+void write_keys(KeyState<T>& state, const View<In>& keys, const CacheState& index,
                 std::span<const std::int64_t> slots, const X& table, const ExecutorRef& executor) {
   constexpr const char* who = "rope::KeyStore::write";
   require(check_write(who, state, keys, index, slots, table));
@@ -48,18 +48,33 @@ void write_keys(KeyState<T>& state, View<In> keys, const CacheState& index,
                   "read, and cannot keep a row for each token",
                   who));
   }
+  if (!rotated) {
+    write_runs(state, index, keys.batch(), keys.tokens(), slots, rotation,
+               [&](std::int64_t row, std::int64_t token, const SlotRun& run) {
+                 copy_keys(keys.slice_batch(row, 1).slice_tokens(token, run.count),
+                           state.keys.slice_tokens(run.first, run.count));
+               });
+    return;
+  }
+  // Without views of each run: sequences that are decoded together have a run each, and a token of
+  // 8 x 128 is rotated in 130 ns.
+  Layout in_layout = keys.layout();
+  Layout out_layout = state.keys.layout();
+  in_layout.extent[0] = 1;
   write_runs(state, index, keys.batch(), keys.tokens(), slots, rotation,
              [&](std::int64_t row, std::int64_t token, const SlotRun& run) {
-               const View<In> in = keys.slice_batch(row, 1).slice_tokens(token, run.count);
-               const View<T> out = state.keys.slice_tokens(run.first, run.count);
-               if (!rotated) {
-                 copy_keys(in, out);
-               } else if constexpr (X::addressing == RowAddressing::position) {
+               in_layout.extent[1] = run.count;
+               out_layout.extent[1] = run.count;
+               const In* const in =
+                   keys.data() + row * keys.batch_stride() + token * keys.token_stride();
+               T* const out = state.keys.data() + run.first * state.keys.token_stride();
+               if constexpr (X::addressing == RowAddressing::position) {
                  const Positions positions(index[run.first].position);
-                 rotate_keys(state, in, out, table, &positions, executor);
+                 rotate_run(state, in, in_layout, out, out_layout, table, &positions, executor);
                } else {
                  const std::int64_t first = table.batch() == 1 ? 0 : row * table.tokens();
-                 rotate_keys(state, in, out, RowsFrom<X>(table, first + token), nullptr, executor);
+                 const RowsFrom<X> rows(table, first + token);
+                 rotate_run(state, in, in_layout, out, out_layout, rows, nullptr, executor);
                }
              });
 }

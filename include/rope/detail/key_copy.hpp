@@ -11,16 +11,7 @@
 
 namespace rope::detail::inline ROPE_DETAIL_UNIT {
 
-// A conversion is bound by memory: wider registers than these would not be faster.
-#if ROPE_DETAIL_HAS_AVX2_KERNELS
-namespace vector_copies = avx2;
-#elif ROPE_DETAIL_HAS_NEON_KERNELS
-namespace vector_copies = neon;
-#else
-namespace vector_copies = portable;
-#endif
-
-/// Copies features, rounded where the types differ.
+/// Copies features with the instruction set in use, rounded where the types differ.
 template <class In, class Out>
 void convert_features(const In* in, std::int64_t in_stride, Out* out, std::int64_t out_stride,
                       std::int64_t count) noexcept {
@@ -29,10 +20,21 @@ void convert_features(const In* in, std::int64_t in_stride, Out* out, std::int64
   using StoredOut = typename StoredAs<Out>::type;
   const auto* const from = reinterpret_cast<const StoredIn*>(in);
   auto* const to = reinterpret_cast<StoredOut*>(out);
-  if (isa() == Isa::portable) {
-    portable::copy_features<C>(from, in_stride, to, out_stride, count);
-  } else {
-    vector_copies::copy_features<C>(from, in_stride, to, out_stride, count);
+  switch (isa()) {
+#if ROPE_DETAIL_HAS_AVX512_KERNELS
+    case Isa::avx512:
+      return avx512::copy_features<C>(from, in_stride, to, out_stride, count);
+#endif
+#if ROPE_DETAIL_HAS_AVX2_KERNELS
+    case Isa::avx2:
+      return avx2::copy_features<C>(from, in_stride, to, out_stride, count);
+#endif
+#if ROPE_DETAIL_HAS_NEON_KERNELS
+    case Isa::neon:
+      return neon::copy_features<C>(from, in_stride, to, out_stride, count);
+#endif
+    default:
+      return portable::copy_features<C>(from, in_stride, to, out_stride, count);
   }
 }
 

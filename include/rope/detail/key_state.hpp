@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -154,7 +155,7 @@ KeyState<T> foreign_key_state(View<T> keys, const KeyStoreOptions& options) {
 
 /// Rotates `in` into `out`, both of any type, as the store's options say.
 template <class T, class In, class Out, Table X>
-void rotate_keys(const KeyState<T>& state, View<In> in, View<Out> out, const X& table,
+void rotate_keys(const KeyState<T>& state, const View<In>& in, const View<Out>& out, const X& table,
                  const Positions* positions, const ExecutorRef& executor) {
   const RotateOptions options{.first_dim = state.first_dim, .executor = executor};
   if (state.pairing == Pairing::interleaved) {
@@ -163,6 +164,27 @@ void rotate_keys(const KeyState<T>& state, View<In> in, View<Out> out, const X& 
   } else {
     rotate_checked<Direction::forward, Pairing::half_split, Out>(in, out, table, positions,
                                                                  options);
+  }
+}
+
+/// The same of one batch row, as pointers and layouts of the same extents that are not empty.
+template <class T, class In, class Out, Table X>
+void rotate_run(const KeyState<T>& state, const In* in, const Layout& in_layout, Out* out,
+                const Layout& out_layout, const X& table, const Positions* positions,
+                const ExecutorRef& executor) {
+  const RotateWork<std::remove_const_t<In>, Out, X> work{
+      in, out, in_layout, out_layout, &table, positions, state.first_dim, false, 1, 1};
+  const auto rotate = [&]<Pairing pairing>() {
+    if (executor.is_serial()) [[likely]] {
+      return rotate_tokens<pairing>(work, {0, in_layout.extent[1], 0, in_layout.extent[2]});
+    }
+    run_split(splittable(work), {.executor = executor},
+              [&](const WorkPart& part) { rotate_tokens<pairing>(work, part); });
+  };
+  if (state.pairing == Pairing::interleaved) {
+    rotate.template operator()<Pairing::interleaved>();
+  } else {
+    rotate.template operator()<Pairing::half_split>();
   }
 }
 
@@ -267,8 +289,9 @@ Status check_listed_slots(const char* who, KeyState<T>& state, const CacheState&
 
 /// All that is wrong with writing keys into slots, whatever the table.
 template <class T, class In, Table X>
-Status check_write(const char* who, KeyState<T>& state, View<In> keys, const CacheState& index,
-                   std::span<const std::int64_t> slots, const X& table) noexcept {
+Status check_write(const char* who, KeyState<T>& state, const View<In>& keys,
+                   const CacheState& index, std::span<const std::int64_t> slots,
+                   const X& table) noexcept {
   if (Status status = check_index(who, state, index); !status.ok()) [[unlikely]] {
     return status;
   }
