@@ -1,9 +1,11 @@
 // Writing keys through a key cache beside rotating and converting them into the same memory with
-// rotate_to(); turning shifted keys beside rotating as many in place; and the bookkeeping.
+// rotate_to(), also those of many sequences that are decoded together; turning shifted keys beside
+// rotating as many in place; and the bookkeeping.
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rope/core.hpp"
 #include "rope/key_cache.hpp"
@@ -18,10 +20,10 @@ using rope::Pairing;
 /// The keys of one layer, in the memory that all benchmarks write, and one sequence.
 template <class T>
 struct Cache {
-  explicit Cache(const Shape& keys)
+  explicit Cache(const Shape& keys, rope::KeyStorage storage = rope::KeyStorage::rotated)
       : shape(keys),
         index(keys.tokens),
-        store(view(output<T>(), keys), {.pairing = Pairing::half_split}),
+        store(view(output<T>(), keys), {.pairing = Pairing::half_split, .storage = storage}),
         sequence(index.add_sequence()) {
     index.set_next_position(sequence, first_position);
     index.append(sequence, keys.tokens);
@@ -47,6 +49,30 @@ void add_writes(const std::string& type, const Shape& shape) {
   });
   const auto cache = std::make_shared<Cache<T>>(shape);
   add("write" + what, "plain" + what, [=] { cache->write(); });
+  const auto unrotated = std::make_shared<Cache<T>>(shape, rope::KeyStorage::unrotated);
+  add("write unrotated" + what, "plain" + what, [=] { unrotated->write(); });
+}
+
+/// The newest token of each of many sequences, whose slots lie apart.
+void add_decoding(std::int64_t sequences, std::int64_t length) {
+  const Shape keys{sequences, 8, 128};
+  const Shape all{sequences * length, 8, 128};
+  const std::string what = "<rope::bf16>/" + std::to_string(sequences) + " sequences";
+  const auto index = std::make_shared<rope::CacheIndex>(all.tokens);
+  const auto store = std::make_shared<rope::KeyStore<rope::bf16>>(
+      view(output<rope::bf16>(), all), rope::KeyStoreOptions{.pairing = Pairing::half_split});
+  std::vector<std::int64_t> slots;
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < sequences; ++i) {
+    slots.push_back(index->append(index->add_sequence(), length).slots.back());
+    positions.push_back(length - 1);
+  }
+  add("plain" + what, "", [=, in = input<float>(), out = output<rope::bf16>()] {
+    rope::rotate_to<Pairing::half_split>(view(in, keys), view(out, keys), table(keys.dim),
+                                         rope::at(positions, {keys.tokens}));
+  });
+  add("write" + what, "plain" + what,
+      [=] { store->write(view(input<float>(), keys), *index, slots, table(keys.dim)); });
 }
 
 /// A shift to and fro, and the keys turned each time.
@@ -100,6 +126,7 @@ int main(int argc, char** argv) {
     add_writes<float>("float", shape);
     add_writes<rope::bf16>("rope::bf16", shape);
   }
+  add_decoding(32, 40);
   for (const std::int64_t tokens : {512, 4096}) {
     add_turns<rope::bf16>("rope::bf16", {tokens, 8, 128});
   }
