@@ -140,6 +140,18 @@ bool has_features_side_by_side(const RotateWork<In, Out, X>& work) noexcept {
   return work.in_layout.stride[3] == 1 && work.out_layout.stride[3] == 1;
 }
 
+/// Whether tokens that follow one another take rows that do.
+template <class In, class Out, Table X>
+bool takes_rows_in_order(const RotateWork<In, Out, X>& work) noexcept {
+  return X::addressing == RowAddressing::token || work.positions->kind() != Positions::Kind::at;
+}
+
+/// Whether one row, which is not divided, turns all heads of a token.
+template <class In, class Out, Table X>
+bool has_row_for_all_heads(const RotateWork<In, Out, X>& work) noexcept {
+  return work.table->heads() == 1 && work.table->pairs() <= chunk_pairs;
+}
+
 /// Whether the result is written past the caches.
 template <class In, class Out, Table X>
 bool is_streamed(const RotateWork<In, Out, X>& work) noexcept {

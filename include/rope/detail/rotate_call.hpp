@@ -99,6 +99,16 @@ Status check_one(const char* who, const View<In>& in, const View<T>& out, const 
   return check_rotation(who, in, out, table, positions, options.first_dim);
 }
 
+/// Whether check_one() need not be asked.
+template <Direction direction, class T, class In, Table X>
+[[gnu::always_inline]] inline bool is_plainly_fine(const View<In>& in, const View<T>& out,
+                                                   const X& table, const Positions* positions,
+                                                   const RotateOptions& options) noexcept {
+  const bool is_same_view = static_cast<const void*>(&in) == static_cast<const void*>(&out);
+  return direction != Direction::inverse && is_same_view && options.part.count == 1 &&
+         options.part.index == 0 && is_plainly_fine(out, table, positions, options.first_dim);
+}
+
 /// Everything that can be wrong with rotating one view, with the pairing known at run time.
 template <Direction direction, class T, class In, Table X>
 Status check_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
@@ -151,7 +161,9 @@ template <Direction direction, Pairing pairing, class T, class In, Table X>
 void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                 const Positions* positions, const RotateOptions& options) {
   static_assert(is_valid(pairing));
-  require(check_one<direction, T>(who, in, out, table, positions, options));
+  if (!is_plainly_fine<direction, T>(in, out, table, positions, options)) {
+    require(check_one<direction, T>(who, in, out, table, positions, options));
+  }
   rotate_checked<direction, pairing, T>(in, out, table, positions, options);
 }
 
@@ -175,15 +187,18 @@ Status check_both(const View<T>& q, const View<T>& k, const X& table, const Posi
         static_cast<long long>(q.batch()), static_cast<long long>(q.tokens()),
         static_cast<long long>(k.batch()), static_cast<long long>(k.tokens()));
   }
-  if (Status status =
-          check_one<Direction::forward, T>("rope::rotate_qk: q", q, q, table, positions, options);
-      !status.ok()) [[unlikely]] {
-    return status;
-  }
-  if (Status status = check_rotation("rope::rotate_qk: k", k, k, table, positions,
-                                     options.first_dim, CheckRows::no);
-      !status.ok()) [[unlikely]] {
-    return status;
+  if (!is_plainly_fine<Direction::forward, T>(q, q, table, positions, options) ||
+      !is_plainly_fine<Direction::forward, T>(k, k, table, positions, options)) {
+    if (Status status =
+            check_one<Direction::forward, T>("rope::rotate_qk: q", q, q, table, positions, options);
+        !status.ok()) [[unlikely]] {
+      return status;
+    }
+    if (Status status = check_rotation("rope::rotate_qk: k", k, k, table, positions,
+                                       options.first_dim, CheckRows::no);
+        !status.ok()) [[unlikely]] {
+      return status;
+    }
   }
   return check_disjoint("rope::rotate_qk", "q and k", q, k);
 }

@@ -231,6 +231,30 @@ Status check_rows(const char* who, const Layout& layout, const X& table,
   }
 }
 
+/// Whether a rotation in place is one of the usual ones in which nothing can be wrong: a view whose
+/// axes step over one another, and tokens that follow one another. check_rotation() passes them
+/// too, but takes as long as three heads are turned in.
+template <class T, Table X>
+[[gnu::always_inline]] inline bool is_plainly_fine(const View<T>& x, const X& table,
+                                                   const Positions* positions,
+                                                   std::int64_t first_dim) noexcept {
+  const auto& [extent, stride] = x.layout();
+  const std::int64_t dim_reach = stride[3] * (extent[3] - 1);
+  const std::int64_t head_reach = stride[2] * (extent[2] - 1) + dim_reach;
+  const std::int64_t token_reach = stride[1] * (extent[1] - 1) + head_reach;
+  const bool is_nested = stride[3] > 0 && stride[2] > dim_reach && stride[1] > head_reach &&
+                         (extent[0] == 1 || stride[0] > token_reach);
+  bool has_rows = false;
+  if constexpr (X::addressing == RowAddressing::position) {
+    has_rows = positions->kind() == Positions::Kind::from && positions->start() >= 0 &&
+               positions->start() <= table.rows() - extent[1];
+  } else {
+    has_rows = table.tokens() == extent[1] && table.batch() == 1;
+  }
+  return is_nested && has_rows && table.heads() == 1 && first_dim >= 0 &&
+         first_dim <= extent[3] - 2 * table.pairs();
+}
+
 /// All that can be wrong with a rotation of `in` into `out`.
 template <class In, class T, Table X>
 Status check_rotation(const char* who, const View<In>& in, const View<T>& out, const X& table,
