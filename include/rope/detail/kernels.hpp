@@ -199,6 +199,8 @@ namespace portable {
 #include "rope/detail/kernels/angle_addition.inc"
 #include "rope/detail/kernels/steps.inc"
 
+#include "rope/detail/kernels/row_once.inc"
+
 #include "rope/detail/kernels/rotate.inc"
 
 // After what it uses.
@@ -218,6 +220,8 @@ namespace avx2 {
 
 #include "rope/detail/kernels/angle_addition.inc"
 #include "rope/detail/kernels/steps.inc"
+
+#include "rope/detail/kernels/row_once.inc"
 
 #include "rope/detail/kernels/rotate.inc"
 
@@ -253,6 +257,8 @@ namespace avx512 {
 #include "rope/detail/kernels/angle_addition.inc"
 #include "rope/detail/kernels/steps.inc"
 
+#include "rope/detail/kernels/row_once.inc"
+
 #include "rope/detail/kernels/rotate.inc"
 
 // After what it uses.
@@ -273,6 +279,8 @@ namespace neon {
 
 #include "rope/detail/kernels/angle_addition.inc"
 #include "rope/detail/kernels/steps.inc"
+
+#include "rope/detail/kernels/row_once.inc"
 
 #include "rope/detail/kernels/rotate.inc"
 
