@@ -42,12 +42,13 @@ inline bool has_exact_angles(double frequency, std::int64_t rows) noexcept {
 inline constexpr std::int64_t smallest_stream = std::int64_t{8} << 20;
 
 /// magnitude * exp(i * j * step * frequency) for j = 0 .. count - 1, [count, 2, heads, pairs]: of
-/// one-axis frequencies. O(count * heads * pairs).
-inline TableEntries<double> angle_multiples(const Frequencies& frequencies, std::int64_t step,
-                                            std::int64_t count, double magnitude,
-                                            const ExecutorRef& executor) {
+/// one-axis frequencies. O(count * heads * pairs). A template, as are its callers, for the reason
+/// given at write_multiples().
+template <class D = double>
+TableEntries<D> angle_multiples(const Frequencies& frequencies, std::int64_t step,
+                                std::int64_t count, double magnitude, const ExecutorRef& executor) {
   const std::int64_t all_columns = frequencies.heads() * frequencies.pairs();
-  TableEntries<double> rows(static_cast<std::size_t>(count * 2 * all_columns));
+  TableEntries<D> rows(static_cast<std::size_t>(count * 2 * all_columns));
   const auto write_chunk = [&](std::int64_t number) noexcept {
     const std::int64_t first = number * chunk_columns;
     const std::int64_t width = columns_of(all_columns - first);
@@ -74,18 +75,20 @@ inline TableEntries<double> angle_multiples(const Frequencies& frequencies, std:
 }
 
 /// exp(i * b * frequency) for the positions b that a table of `rows` rows needs.
-inline TableEntries<double> fine_factors(const Frequencies& frequencies, std::int64_t rows,
-                                         const ExecutorRef& executor) {
-  return angle_multiples(frequencies, 1, rows < angle_addition_step ? rows : angle_addition_step,
-                         1.0, executor);
+template <class D = double>
+TableEntries<D> fine_factors(const Frequencies& frequencies, std::int64_t rows,
+                             const ExecutorRef& executor) {
+  return angle_multiples<D>(frequencies, 1, rows < angle_addition_step ? rows : angle_addition_step,
+                            1.0, executor);
 }
 
 /// magnitude * exp(i * 1024 * a * frequency) for the a that a table of `rows` rows needs.
-inline TableEntries<double> coarse_factors(const Frequencies& frequencies, std::int64_t rows,
-                                           const ExecutorRef& executor) {
-  return angle_multiples(frequencies, angle_addition_step,
-                         rows / angle_addition_step + (rows % angle_addition_step != 0),
-                         frequencies.magnitude(), executor);
+template <class D = double>
+TableEntries<D> coarse_factors(const Frequencies& frequencies, std::int64_t rows,
+                               const ExecutorRef& executor) {
+  return angle_multiples<D>(frequencies, angle_addition_step,
+                            rows / angle_addition_step + (rows % angle_addition_step != 0),
+                            frequencies.magnitude(), executor);
 }
 
 /// Makes the rows `first` to `end` - 1.

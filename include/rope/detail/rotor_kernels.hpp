@@ -14,7 +14,6 @@
 #include "rope/table_options.hpp"
 
 // The kernels that make tables, compiled once for each instruction set as those of kernels.hpp are.
-// Machines with AVX-512 use those of AVX2: they wait for memory.
 
 namespace rope::detail::inline ROPE_DETAIL_UNIT {
 
@@ -25,7 +24,7 @@ inline std::int64_t columns_of(std::int64_t columns) noexcept {
 
 /// Makes `columns` ones for `count` columns of frequency 0 and magnitude 1.
 inline void start_columns(RotorColumns& columns, std::int64_t count) noexcept {
-  constexpr std::int64_t widest_vector = 4;
+  constexpr std::int64_t widest_vector = 8;
   columns.width = (count + widest_vector - 1) / widest_vector * widest_vector;
   columns.has_negligible = false;
   for (std::int64_t i = 0; i < columns.width; ++i) {
@@ -86,6 +85,36 @@ namespace avx2 {
 #endif
 #endif
 
+#if ROPE_DETAIL_HAS_AVX512_KERNELS
+#if defined(__clang__)
+#pragma clang attribute push( \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+// As in kernels.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
+#endif
+namespace avx512 {
+#include "rope/detail/lanes/avx512_rotors.inc"
+
+#include "rope/detail/kernels/sin_cos.inc"
+
+#include "rope/detail/kernels/rotors.inc"
+
+#include "rope/detail/kernels/table_rows.inc"
+}  // namespace avx512
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC diagnostic pop
+#pragma GCC pop_options
+#endif
+#endif
+
 #if ROPE_DETAIL_HAS_NEON_KERNELS
 namespace neon {
 #include "rope/detail/lanes/neon_rotors.inc"
@@ -98,13 +127,21 @@ namespace neon {
 }  // namespace neon
 #endif
 
-// What every machine that is not portable uses.
-#if ROPE_DETAIL_HAS_AVX2_KERNELS
-namespace vector_rotors = avx2;
+#if ROPE_DETAIL_HAS_AVX512_KERNELS
+#define ROPE_DETAIL_ROTORS(...)     \
+  switch (isa()) {                  \
+    case Isa::avx512:               \
+      return avx512::__VA_ARGS__;   \
+    case Isa::avx2:                 \
+      return avx2::__VA_ARGS__;     \
+    default:                        \
+      return portable::__VA_ARGS__; \
+  }
 #elif ROPE_DETAIL_HAS_NEON_KERNELS
-namespace vector_rotors = neon;
+#define ROPE_DETAIL_ROTORS(...) \
+  return isa() == Isa::neon ? neon::__VA_ARGS__ : portable::__VA_ARGS__;
 #else
-namespace vector_rotors = portable;
+#define ROPE_DETAIL_ROTORS(...) return portable::__VA_ARGS__;
 #endif
 
 /// Writes magnitude * exp(i * j * step * frequency) for j = first .. end - 1, 0 <= first, of up to
@@ -119,46 +156,34 @@ namespace vector_rotors = portable;
 ///
 /// Cost: with j = 32 u + v one product of two anchors an entry, and for 32 entries a sine and a
 /// cosine in double-double.
-inline void write_multiples(const RotorColumns& columns, RotorSteps& steps, std::int64_t first,
-                            std::int64_t end, double* rows, std::int64_t sin_offset,
-                            std::int64_t stride, std::int64_t count) noexcept {
-  if (isa() == Isa::portable) {
-    portable::write_multiples(columns, steps, first, end, rows, sin_offset, stride, count);
-  } else {
-    vector_rotors::write_multiples(columns, steps, first, end, rows, sin_offset, stride, count);
-  }
+///
+/// D is double: a template, as are all callers, so that units without tables need not compile it.
+template <class D>
+void write_multiples(const RotorColumns& columns, RotorSteps& steps, std::int64_t first,
+                     std::int64_t end, D* rows, std::int64_t sin_offset, std::int64_t stride,
+                     std::int64_t count) noexcept {
+  ROPE_DETAIL_ROTORS(write_multiples(columns, steps, first, end, rows, sin_offset, stride, count))
 }
 
 /// Makes a part of a TokenTable.
 template <class T>
 void write_tokens(const TokenWork<T>& work, std::int64_t chunk, std::int64_t end_chunk,
                   std::int64_t first, std::int64_t end, RotorRow* rows) noexcept {
-  if (isa() == Isa::portable) {
-    portable::write_tokens(work, chunk, end_chunk, first, end, rows);
-  } else {
-    vector_rotors::write_tokens(work, chunk, end_chunk, first, end, rows);
-  }
+  ROPE_DETAIL_ROTORS(write_tokens(work, chunk, end_chunk, first, end, rows))
 }
 
 /// Makes some rows of a table whose row is a position.
 template <class T>
 void write_rows(const RowsWork<T>& work, std::int64_t first, std::int64_t end) noexcept {
-  if (isa() == Isa::portable) {
-    portable::write_rows(work, first, end);
-  } else {
-    vector_rotors::write_rows(work, first, end);
-  }
+  ROPE_DETAIL_ROTORS(write_rows(work, first, end))
 }
 
 /// Makes some entries of a row with float angles.
 template <class T>
 void write_float_entries(double position, const double* frequencies, double magnitude,
                          EntryRounding rounding, T* cos, T* sin, std::int64_t count) noexcept {
-  if (isa() == Isa::portable) {
-    portable::write_float_entries(position, frequencies, magnitude, rounding, cos, sin, count);
-  } else {
-    vector_rotors::write_float_entries(position, frequencies, magnitude, rounding, cos, sin, count);
-  }
+  ROPE_DETAIL_ROTORS(
+      write_float_entries(position, frequencies, magnitude, rounding, cos, sin, count))
 }
 
 /// Makes some entries of a row, rounded to a narrow type, from its factors.
@@ -166,11 +191,9 @@ template <class T>
 void write_narrow_sums(const double* a_cos, const double* a_sin, const double* b_cos,
                        const double* b_sin, EntryRounding rounding, T* cos, T* sin,
                        std::int64_t count) noexcept {
-  if (isa() == Isa::portable) {
-    portable::write_narrow_sums(a_cos, a_sin, b_cos, b_sin, rounding, cos, sin, count);
-  } else {
-    vector_rotors::write_narrow_sums(a_cos, a_sin, b_cos, b_sin, rounding, cos, sin, count);
-  }
+  ROPE_DETAIL_ROTORS(write_narrow_sums(a_cos, a_sin, b_cos, b_sin, rounding, cos, sin, count))
 }
+
+#undef ROPE_DETAIL_ROTORS
 
 }  // namespace rope::detail::inline ROPE_DETAIL_UNIT

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "rope/coordinates.hpp"
+#include "rope/detail/bits.hpp"
 #include "rope/detail/elementary.hpp"
 #include "rope/detail/finite.hpp"
 #include "rope/detail/rotor_work.hpp"
@@ -49,6 +50,19 @@ inline Status check_token_coordinates(const char* who, const Frequencies& freque
       return failure(ErrorKind::invalid_argument,
                      "%s: a frequency of axis %lld is %g, but at most 2^53 is supported", who,
                      static_cast<long long>(axis), highest);
+    }
+    // The largest first, by its bits, which NaN are larger than: tests and jumps for each took a
+    // twentieth of the time of a table.
+    const std::int64_t rows = coordinates.batch() * coordinates.tokens();
+    std::uint64_t largest = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::uint64_t size =
+          bits_of(absolute(coordinates.data()[row * coordinates.axes() + axis]));
+      largest = size > largest ? size : largest;
+    }
+    if (largest <= bits_of(max_coordinate) && double_of(largest) * highest <= max_angle)
+        [[likely]] {
+      continue;
     }
     for (std::int64_t batch = 0; batch < coordinates.batch(); ++batch) {
       for (std::int64_t token = 0; token < coordinates.tokens(); ++token) {

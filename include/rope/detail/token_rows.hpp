@@ -45,13 +45,16 @@ inline namespace ROPE_DETAIL_UNIT {
 /// order of their first appearance. Returns how many there are, or limit + 1 for more than `limit`.
 inline std::int64_t list_values(const double* coordinates, std::int64_t axes, std::int64_t rows,
                                 std::int64_t limit, std::uint16_t* slots) noexcept {
-  constexpr std::size_t buckets = 2 * max_listed;
-  double values[max_listed];
+  constexpr int bucket_bits = 11;
+  constexpr std::size_t buckets = std::size_t{1} << bucket_bits;
+  static_assert(buckets == 2 * max_listed);
+  // Compared by their bits: -0 is told apart from 0, and costs a row.
+  std::uint64_t values[max_listed];
   std::uint16_t numbers[buckets] = {};  // 0: empty, else slot + 1
   std::int64_t count = 0;
   std::int64_t slot = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const double value = coordinates[row * axes];
+    const std::uint64_t value = bits_of(coordinates[row * axes]);
     // In grids values stay the same for a while, or run through all that there are.
     if (count > 0 && value == values[slot]) {
       slots[row] = static_cast<std::uint16_t>(slot);
@@ -63,9 +66,9 @@ inline std::int64_t list_values(const double* coordinates, std::int64_t axes, st
       slots[row] = static_cast<std::uint16_t>(slot);
       continue;
     }
-    // -0 is told apart from 0 here, and costs a row.
-    std::uint64_t hash = bits_of(value) * 0x9e3779b97f4a7c15;
-    std::size_t bucket = static_cast<std::size_t>(hash >> 32) % buckets;
+    // The upper bits of the product: fractions of few digits have only zeros in their lower ones.
+    std::size_t bucket =
+        static_cast<std::size_t>((value * 0x9e3779b97f4a7c15) >> (64 - bucket_bits));
     while (numbers[bucket] != 0 && values[numbers[bucket] - 1] != value) {
       bucket = (bucket + 1) % buckets;
     }
