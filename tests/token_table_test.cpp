@@ -492,6 +492,30 @@ TEST_CASE("tokens and heads outside the table are refused") {
       [&] { (void)table.sin(0, -1, 2); });
 }
 
+TEST_CASE("coordinates that were moved from have no tokens") {
+  Coordinates gone({1, 2, 3}, {3, 1});
+  const Coordinates taken = std::move(gone);
+  CHECK(taken.tokens() == 3);
+  CHECK(gone.tokens() == 0);
+  CHECK(TokenTable<float>(rope::frequencies({.rotary_dim = 8}), gone).tokens() == 0);
+  Coordinates other({4, 5}, {1, 2});
+  other = std::move(gone);
+  CHECK(other.tokens() == 0);
+  CHECK(other.axes() == 1);
+}
+
+TEST_CASE("a view of coordinates checks its shape") {
+  const double values[] = {1, 2};
+  require_throws<rope::InvalidArgument>(
+      "rope::CoordinatesView: the shape has batch 1, tokens -2 and axes 1", [&] {
+        static_cast<void>(rope::CoordinatesView(values, {-2, 1}));
+      });
+  require_throws<rope::InvalidArgument>("rope::CoordinatesView: values are null, but 2 are needed",
+                                        [&] {
+                                          static_cast<void>(rope::CoordinatesView(nullptr, {2, 1}));
+                                        });
+}
+
 TEST_CASE("a table that was moved from has no tokens") {
   const double values[] = {0, 1, 2, 3};
   TokenTable<float> table(Frequencies({1, 2}, {1, 1, 2}), rope::coordinates(values, {4, 1}));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -82,9 +81,16 @@ class Coordinates {
       : values_(detail::checked_coordinates(std::move(values), shape)), shape_(shape) {}
 
   ROPE_DETAIL_FORWARD Coordinates(const Coordinates&) = default;
-  ROPE_DETAIL_FORWARD Coordinates(Coordinates&&) = default;
   ROPE_DETAIL_FORWARD Coordinates& operator=(const Coordinates&) = default;
-  ROPE_DETAIL_FORWARD Coordinates& operator=(Coordinates&&) = default;
+  // What was moved from has no tokens.
+  ROPE_DETAIL_FORWARD Coordinates(Coordinates&& other) noexcept
+      : values_(std::move(other.values_)),
+        shape_(std::exchange(other.shape_, CoordinateShape(0, other.axes()))) {}
+  ROPE_DETAIL_FORWARD Coordinates& operator=(Coordinates&& other) noexcept {
+    values_ = std::move(other.values_);
+    shape_ = std::exchange(other.shape_, CoordinateShape(0, other.axes()));
+    return *this;
+  }
   ROPE_DETAIL_FORWARD ~Coordinates() = default;
 
   ROPE_DETAIL_FORWARD const CoordinateShape& shape() const noexcept { return shape_; }
@@ -111,9 +117,13 @@ class Coordinates {
 /// or from Coordinates.
 class CoordinatesView {
  public:
-  ROPE_DETAIL_FORWARD constexpr CoordinatesView(const double* values,
-                                                const CoordinateShape& shape) noexcept
-      : values_(values), shape_(shape) {}
+  /// Throws InvalidArgument for null values of a non-empty shape, fewer than 1 axis or a negative
+  /// extent.
+  ROPE_DETAIL_FORWARD CoordinatesView(const double* values, const CoordinateShape& shape)
+      : values_(values), shape_(shape) {
+    detail::require(
+        detail::check_coordinates("rope::CoordinatesView", values == nullptr, -1, shape));
+  }
   /// For the length of a call; a view that is kept must not outlive `coordinates`.
   ROPE_DETAIL_FORWARD CoordinatesView(const Coordinates& coordinates) noexcept
       : values_(coordinates.values().data()), shape_(coordinates.shape()) {}
@@ -138,8 +148,7 @@ class CoordinatesView {
 namespace detail {
 
 template <class S>
-concept CoordinateSource = SourceOf<S> && std::same_as < std::remove_const_t<source_element_t<S>>,
-double > ;
+concept CoordinateSource = SourceOf<S> && IsDouble<std::remove_const_t<source_element_t<S>>>;
 
 }  // namespace detail
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -30,8 +29,7 @@ namespace detail {
 
 /// Memory that a gradient is written to.
 template <class S>
-concept GradientSource = SourceOf<S> && std::same_as < source_element_t<S>,
-double > ;
+concept GradientSource = SourceOf<S> && IsDouble<source_element_t<S>>;
 
 /// An element type that a gradient can be computed of.
 template <class T>

@@ -43,6 +43,9 @@ concept LastingContainer =
 template <class T>
 concept SourceOf = PointerTo<T> || LastingContainer<T>;
 
+template <class T>
+concept IsDouble = std::is_same_v<T, double>;
+
 inline namespace ROPE_DETAIL_UNIT {
 
 template <PointerTo P>
