@@ -1,4 +1,5 @@
-# One header alone: HEADER, as one includes it.
+# One header alone: HEADER, as one includes it. Without exceptions only where the header asks for them: for all others,
+# what they include is the same then, and headers.no_exceptions compiles them in few units.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 
 set(eigen "")
@@ -9,7 +10,9 @@ if(HEADER MATCHES "^rope/(rope|eigen|eigen_[a-z_]+)\\.hpp$")
 endif()
 # Twice: it must also guard itself.
 file(WRITE "${WORK_DIR}/alone.cpp" "#include \"${HEADER}\"\n#include \"${HEADER}\"\n")
-foreach(mode IN ITEMS "" "-fno-exceptions;-fno-rtti")
-  run("${COMPILER}" -std=c++20 ${WARNINGS} -Wundef -Werror ${mode} -I "${SOURCE_DIR}/include" ${eigen} -fsyntax-only
-      "${WORK_DIR}/alone.cpp")
-endforeach()
+set(compile "${COMPILER}" -std=c++20 ${WARNINGS} -Wundef -Werror -I "${SOURCE_DIR}/include" ${eigen} -fsyntax-only)
+run(${compile} "${WORK_DIR}/alone.cpp")
+file(READ "${SOURCE_DIR}/include/${HEADER}" text)
+if(text MATCHES "__cpp_exceptions|__cpp_rtti")
+  run(${compile} -fno-exceptions -fno-rtti "${WORK_DIR}/alone.cpp")
+endif()
