@@ -302,3 +302,16 @@ TEST_CASE("the same bits on every platform") {
   add(rope::query_scale({.beta = 0.1, .period = 8192, .offset = 1}, 123456));
   CHECK(hash == 0x86e5e56d52a6d311);
 }
+
+TEST_CASE("a scaling that lost its scheme to an exception is refused") {
+  struct Throwing {
+    operator rope::LongRope() const { throw 1; }
+  };
+  rope::Scaling scaling = rope::Plain{};
+  CHECK_THROWS_AS(scaling.emplace<rope::LongRope>(Throwing{}), int);
+  REQUIRE(scaling.valueless_by_exception());
+  CHECK_THROWS_AS(rope::frequencies({.rotary_dim = rotary_dim, .scaling = scaling}),
+                  rope::InvalidArgument);
+  CHECK_THROWS_AS(rope::axial_frequencies({.axis_dims = {rotary_dim}, .scaling = scaling}),
+                  rope::InvalidArgument);
+}
