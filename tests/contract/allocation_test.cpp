@@ -133,9 +133,9 @@ TEMPLATE_TEST_CASE("rows made on demand and refilled tables never allocate", "[a
   Tensors<T> data;
   const auto frequencies = rope::frequencies({.rotary_dim = rotary_dim});
   const rope::CompactTable<T> compact(frequencies, 100);
-  const rope::CompactTable<T> rough(frequencies, 100,
-                                    {.angles = rope::Angles::float32,
-                                     .round_entries_to = rope::EntryRounding::bf16});
+  const rope::CompactTable<T> rough(
+      frequencies, 100,
+      {.angles = rope::Angles::float32, .round_entries_to = rope::EntryRounding::bf16});
   CHECK(allocations_of([&] { use_both(data, compact, rope::from(60)); }) == 0);
   CHECK(allocations_of([&] { use_both(data, rough, rope::from(60)); }) == 0);
 
@@ -162,6 +162,30 @@ TEMPLATE_TEST_CASE("rows made on demand and refilled tables never allocate", "[a
     const auto fewer = rope::coordinates(many.data(), {999, 3});
     CHECK(allocations_of([&] { made.refill(fewer, pool); }) == 0);
   }
+}
+
+TEST_CASE("pairs within an axis, and keys of several frames, never allocate", "[allocation]") {
+  Tensors<float> data;
+  Tensors<float> other;
+  const auto x = rope::bthd(data.q, {batch, tokens, heads, dim});
+  const auto y = rope::bthd(other.q, {batch, tokens, heads, dim});
+  std::vector<double> places(tokens);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = 0.5 * static_cast<double>(i);
+  const auto frequencies = rope::frequencies({.rotary_dim = rotary_dim});
+  const rope::TokenTable<float> table(frequencies, rope::coordinates(places, {tokens, 1}));
+  const rope::TokenTable<float> one(frequencies, rope::coordinates(places.data(), {1, 1}));
+  // The list of dims is the caller's, and is made once.
+  const rope::RotateAxesOptions fixed = {.axis_dims = {2, rotary_dim - 2}};
+  const rope::PairingAxesOptions chosen = {.pairing = Pairing::half_split,
+                                           .axis_dims = {2, rotary_dim - 2}};
+  CHECK(allocations_of([&] {
+          rope::rotate_axes<Pairing::half_split>(x, table, fixed);
+          rope::rotate_axes(x, table, chosen);
+          rope::rotate_axes_to(x, y, table, chosen);
+          rope::rotate_memory_keys(x, one, {.pairing = Pairing::half_split, .unrotated_last = 1});
+          rope::rotate_memory_keys_to(x, y, one,
+                                      {.pairing = Pairing::half_split, .unrotated_last = 1});
+        }) == 0);
 }
 
 TEST_CASE("layers of two bases take turns without allocating", "[allocation]") {
@@ -206,8 +230,8 @@ TEST_CASE("executors, parts and norms never allocate", "[allocation]") {
           rope::rotate<Pairing::half_split>(q, table, rope::from(0), {.executor = pool});
           rope::rotate_part<Pairing::half_split>(q, table, rope::from(0), {1, 7});
           const auto norm = rope::qwen3_norm(weights, 1e-6);
-          rope::rotate_qk<Pairing::interleaved>(
-              q, k, table, rope::from(0), {.q_norm = norm, .k_norm = norm, .executor = pool});
+          rope::rotate_qk<Pairing::interleaved>(q, k, table, rope::from(0),
+                                                {.q_norm = norm, .k_norm = norm, .executor = pool});
           rope::token_scales(q, 1e-6, scales, pool);
           rope::normalize_to(q, out, rope::olmo2_norm(weights, scales), {.executor = pool});
           static_cast<void>(rope::check_rotate(q, table, rope::from(0), {.norm = norm}).ok());

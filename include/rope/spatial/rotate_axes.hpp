@@ -112,9 +112,9 @@ inline Status check_axis_dims(const char* who, const std::vector<std::int64_t>& 
 
 /// Every axis' part in turn; the parts are checked as one first, so that none is rotated unless all
 /// can be. The first and the last one bring what is before and behind them along, to be copied.
-template <Direction direction, Pairing pairing, class T, class In, Table X>
+template <Direction direction, Pairing pairing, class T, class In, Table X, class Options>
 void rotate_axes(const char* who, const View<In>& in, const View<T>& out, const X& table,
-                 const Positions* positions, const RotateAxesOptions& options) {
+                 const Positions* positions, const Options& options) {
   static_assert(is_valid(pairing));
   require(check_axis_dims(who, options.axis_dims, table.pairs()));
   RotateOptions own = {options.first_dim, options.executor, options.part};
@@ -133,14 +133,13 @@ void rotate_axes(const char* who, const View<In>& in, const View<T>& out, const 
   }
 }
 
-/// The same, with the pairing known at run time.
+/// The same, with the pairing known at run time. The list of dims is not copied: no rotation
+/// allocates.
 template <Direction direction, class T, class In, Table X>
 void rotate_axes(const char* who, const View<In>& in, const View<T>& out, const X& table,
                  const Positions* positions, const PairingAxesOptions& options) {
   with_pairing(who, options.pairing, [&]<Pairing pairing>() {
-    rotate_axes<direction, pairing, T>(
-        who, in, out, table, positions,
-        {options.axis_dims, options.first_dim, options.executor, options.part});
+    rotate_axes<direction, pairing, T>(who, in, out, table, positions, options);
   });
 }
 
