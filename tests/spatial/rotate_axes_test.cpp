@@ -266,7 +266,7 @@ TEST_CASE("threads and parts of it make the same bits") {
   auto threads = before;
   rope::rotate_axes(threads.view(), own,
                     {.pairing = half_split, .axis_dims = {4, 6}, .executor = backwards});
-  CHECK(shares > 2);
+  CHECK(shares > 1);
   CHECK(threads.same_memory(expected));
 }
 
@@ -327,7 +327,7 @@ TEST_CASE("a pool, and parts, give the same bits") {
   rope::rotate_axes<half_split>(reversed.view(), own,
                                 {.axis_dims = {4, 6}, .first_dim = 1, .executor = backwards});
   CHECK(reversed.same_values(alone));
-  CHECK(calls == 2);  // once for each axis
+  CHECK(calls == 1);  // for all axes at once
   auto parts = before;
   for (std::int64_t i = 3; i-- > 0;) {
     rope::rotate_axes<half_split>(parts.view(), own,

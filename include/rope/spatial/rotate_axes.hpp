@@ -110,27 +110,43 @@ inline Status check_axis_dims(const char* who, const std::vector<std::int64_t>& 
   return {};
 }
 
-/// Every axis' part in turn; the parts are checked as one first, so that none is rotated unless all
-/// can be. The first and the last one bring what is before and behind them along, to be copied.
+/// Rotates some tokens and heads of what was found fine, every axis' part in turn. The first and
+/// the last part bring what is before and behind them along, to be copied.
+template <Direction direction, Pairing pairing, class T, class In, Table X>
+void rotate_axes_of(const View<In>& in, const View<T>& out, const X& table,
+                    const Positions* positions, const std::vector<std::int64_t>& axis_dims,
+                    std::int64_t first_dim, const WorkPart& part) {
+  std::int64_t pair = 0;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < axis_dims.size(); ++i) {
+    const std::int64_t end = begin + first_dim + axis_dims[i];
+    const std::int64_t width = (i + 1 == axis_dims.size() ? in.dim() : end) - begin;
+    const View<In> from = in.slice_dims(begin, width);
+    const View<T> to = out.slice_dims(begin, width);
+    const PairSlice<X> own(&table, pair, axis_dims[i] / 2);
+    rotate_tokens<pairing>(rotate_work<direction>(from, to, own, positions, first_dim), part);
+    pair += own.pairs();
+    begin = end;
+    first_dim = 0;
+  }
+}
+
+/// All parts are checked as one first, so that none is rotated unless all can be. Whoever rotates a
+/// token rotates all parts of it: an executor is called once.
 template <Direction direction, Pairing pairing, class T, class In, Table X, class Options>
 void rotate_axes(const char* who, const View<In>& in, const View<T>& out, const X& table,
                  const Positions* positions, const Options& options) {
   static_assert(is_valid(pairing));
   require(check_axis_dims(who, options.axis_dims, table.pairs()));
-  RotateOptions own = {options.first_dim, options.executor, options.part};
+  const RotateOptions own = {options.first_dim, options.executor, options.part};
   require(check_one<direction, T>(who, in, out, table, positions, own));
-  std::int64_t pair = 0;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < options.axis_dims.size(); ++i) {
-    const std::int64_t dims = options.axis_dims[i];
-    const std::int64_t end = begin + own.first_dim + dims;
-    const std::int64_t width = (i + 1 == options.axis_dims.size() ? in.dim() : end) - begin;
-    rotate_checked<direction, pairing, T>(in.slice_dims(begin, width), out.slice_dims(begin, width),
-                                          PairSlice<X>(&table, pair, dims / 2), positions, own);
-    pair += dims / 2;
-    begin = end;
-    own.first_dim = 0;
-  }
+  if (in.empty()) return;
+  const auto rotate = [&](const WorkPart& part) {
+    rotate_axes_of<direction, pairing>(in, out, table, positions, options.axis_dims, own.first_dim,
+                                       part);
+  };
+  if (is_whole_and_serial(own)) return rotate(whole_of(in));
+  run_split({&out.layout(), sizeof(T), sizeof(In)}, own, rotate);
 }
 
 /// The same, with the pairing known at run time. The list of dims is not copied: no rotation
