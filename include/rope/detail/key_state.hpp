@@ -82,15 +82,18 @@ struct KeyState {
   // What was moved from has no slots: not a view of memory that is another store's now.
   ROPE_DETAIL_FORWARD KeyState(KeyState&& other) noexcept
       : memory(std::move(other.memory)),
-        keys(std::exchange(other.keys, no_keys())),
+        keys(other.keys),
         stored(std::move(other.stored)),
         rotations(std::move(other.rotations)),
         pairing(other.pairing),
         first_dim(other.first_dim),
-        storage(other.storage) {}
+        storage(other.storage) {
+    other.keys = no_keys();
+  }
   ROPE_DETAIL_FORWARD KeyState& operator=(KeyState&& other) noexcept {
     memory = std::move(other.memory);
-    keys = std::exchange(other.keys, no_keys());
+    keys = other.keys;
+    other.keys = no_keys();
     stored = std::move(other.stored);
     rotations = std::move(other.rotations);
     pairing = other.pairing;
