@@ -349,6 +349,18 @@ void rotate_tokens(const RotateWork<In, Out, X>& work, const WorkPart& part) noe
   }
 }
 
+/// Rotates one token in place with the instruction set in use.
+template <Pairing pairing, class T, class C>
+void rotate_token(T* x, std::int64_t head_stride, std::int64_t heads, const C* cos, const C* sin,
+                  std::int64_t pairs) noexcept {
+  using Stored = typename StoredAs<T>::type;
+  if constexpr (std::is_same_v<T, Stored>) {
+    ROPE_DETAIL_RETURN_DISPATCHED(rotate_token<pairing>(x, head_stride, heads, cos, sin, pairs))
+  } else {
+    rotate_token<pairing>(reinterpret_cast<Stored*>(x), head_stride, heads, cos, sin, pairs);
+  }
+}
+
 /// Makes one row of a table with the instruction set in use.
 template <class T>
 void add_angles(const double* coarse_cos, const double* coarse_sin, const double* fine_cos,

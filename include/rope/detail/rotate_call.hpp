@@ -141,12 +141,40 @@ WorkPart whole_of(const View<T>& view) noexcept {
   return {0, view.batch() * view.tokens(), 0, view.heads()};
 }
 
+/// Whether a view in place is what rotate_one_token() is for.
+template <class T, Table X>
+bool is_one_token(const View<T>& x, const X& table) noexcept {
+  return x.tokens() == 1 && x.batch() == 1 && x.dim_stride() == 1 && table.heads() == 1 &&
+         table.pairs() <= chunk_pairs;
+}
+
+template <Pairing pairing, class T, Table X>
+void rotate_one_token(const View<T>& x, const X& table, const Positions* positions,
+                      std::int64_t first_dim) noexcept {
+  using C = typename X::value_type;
+  C scratch[2 * chunk_pairs];
+  std::int64_t row = 0;
+  if constexpr (X::addressing == RowAddressing::position) {
+    row = positions->position(0, 0);
+  }
+  const std::int64_t pairs = table.pairs();
+  const TableRow<C> entries = table.row(row, 0, 0, pairs, scratch);
+  rotate_token<pairing>(x.data() + first_dim, x.head_stride(), x.heads(), entries.cos, entries.sin,
+                        pairs);
+}
+
 /// Rotates what check_one() found fine.
 template <Direction direction, Pairing pairing, class T, class In, Table X>
 void rotate_checked(const View<In>& in, const View<T>& out, const X& table,
                     const Positions* positions, const RotateOptions& options) {
   if (in.empty()) {
     return;
+  }
+  if constexpr (direction == Direction::forward && std::same_as<In, T>) {
+    // Without the general case's bookkeeping, which takes as long as several heads.
+    if (&in == &out && is_whole_and_serial(options) && is_one_token(out, table)) {
+      return rotate_one_token<pairing>(out, table, positions, options.first_dim);
+    }
   }
   const auto work = rotate_work<direction>(in, out, table, positions, options.first_dim);
   if (is_whole_and_serial(options)) [[likely]] {
