@@ -171,7 +171,7 @@ void rotate_checked(const View<In>& in, const View<T>& out, const X& table,
     return;
   }
   if constexpr (direction == Direction::forward && std::same_as<In, T>) {
-    // Without the general case's bookkeeping, which takes as long as several heads.
+    // Without the general case's bookkeeping, which takes as long as two heads.
     if (&in == &out && is_whole_and_serial(options) && is_one_token(out, table)) {
       return rotate_one_token<pairing>(out, table, positions, options.first_dim);
     }
