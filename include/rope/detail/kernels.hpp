@@ -203,8 +203,14 @@ namespace portable {
 
 #include "rope/detail/kernels/rotate.inc"
 
-// After what it uses.
+// After what they use.
+#include "rope/detail/kernels/norm_sums.inc"
+
 #include "rope/detail/kernels/norm.inc"
+
+#include "rope/detail/kernels/normed_row.inc"
+
+#include "rope/detail/kernels/rotate_normed.inc"
 }  // namespace portable
 
 #if ROPE_DETAIL_HAS_AVX2_KERNELS
@@ -225,8 +231,14 @@ namespace avx2 {
 
 #include "rope/detail/kernels/rotate.inc"
 
-// After what it uses.
+// After what they use.
+#include "rope/detail/kernels/norm_sums.inc"
+
 #include "rope/detail/kernels/norm.inc"
+
+#include "rope/detail/kernels/normed_row.inc"
+
+#include "rope/detail/kernels/rotate_normed.inc"
 }  // namespace avx2
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -261,8 +273,14 @@ namespace avx512 {
 
 #include "rope/detail/kernels/rotate.inc"
 
-// After what it uses.
+// After what they use.
+#include "rope/detail/kernels/norm_sums.inc"
+
 #include "rope/detail/kernels/norm.inc"
+
+#include "rope/detail/kernels/normed_row.inc"
+
+#include "rope/detail/kernels/rotate_normed.inc"
 }  // namespace avx512
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -284,8 +302,14 @@ namespace neon {
 
 #include "rope/detail/kernels/rotate.inc"
 
-// After what it uses.
+// After what they use.
+#include "rope/detail/kernels/norm_sums.inc"
+
 #include "rope/detail/kernels/norm.inc"
+
+#include "rope/detail/kernels/normed_row.inc"
+
+#include "rope/detail/kernels/rotate_normed.inc"
 }  // namespace neon
 #endif
 

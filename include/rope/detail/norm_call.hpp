@@ -177,6 +177,9 @@ void rotate_normed(const char* who, const View<In>& in, const View<T>& out, cons
   const auto work =
       stored(rotate_work<Direction::forward>(in, out, table, positions, rest.first_dim));
   const auto norm = norm_work(in.layout(), options.norm.value());
+  if (is_whole_and_serial(rest)) [[likely]] {
+    return rotate_normed_tokens<pairing>(work, norm, whole_of(in));
+  }
   run_split(splittable(work), rest,
             [&](const WorkPart& part) { rotate_normed_tokens<pairing>(work, norm, part); });
 }
@@ -243,6 +246,15 @@ void rotate_normed_both(const View<T>& q, const View<T>& k, const X& table,
       stored(rotate_work<Direction::forward>(k, k, table, positions, rest.first_dim));
   const auto q_norm = norm_work(q.layout(), options.q_norm.value());
   const auto k_norm = norm_work(k.layout(), options.k_norm.value());
+  if (is_whole_and_serial(rest)) [[likely]] {
+    if (!q.empty()) {
+      rotate_normed_tokens<pairing>(q_work, q_norm, whole_of(q));
+    }
+    if (!k.empty()) {
+      rotate_normed_tokens<pairing>(k_work, k_norm, whole_of(k));
+    }
+    return;
+  }
   run_split(
       splittable(q_work),
       [&](const WorkPart& part) { rotate_normed_tokens<pairing>(q_work, q_norm, part); },
