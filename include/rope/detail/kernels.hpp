@@ -109,8 +109,10 @@ template <class In, class Out>
   }
 }
 
-/// Asks for memory that will be read later, for the second-level cache.
-inline void prefetch_for_stream(const void* at, std::int64_t bytes) noexcept {
+/// Asks for memory that will be read later, for the second-level cache. GCC would take a call of a
+/// function that only asks for memory as one without effect.
+[[gnu::always_inline]] inline void prefetch_for_stream(const void* at,
+                                                       std::int64_t bytes) noexcept {
   const char* const first = static_cast<const char*>(at) + stream_prefetch_distance;
   for (std::int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(first + i, 0, 2);
@@ -158,6 +160,19 @@ bool is_streamed(const RotateWork<In, Out, X>& work) noexcept {
   return !work.in_place && work.table->pairs() <= chunk_pairs &&
          work.out_layout.extent[3] <= stream_buffer_bytes / std::int64_t{sizeof(Out)} &&
          bytes_of_result(work) >= stream_from_bytes;
+}
+
+/// Whether the result of such a call consists of whole lines: of heads that begin and end at one,
+/// of which everything is rotated, all heads of a token by one row.
+template <class In, class Out, Table X>
+bool is_streamed_in_lines(const RotateWork<In, Out, X>& work) noexcept {
+  const auto is_at_line = [](std::int64_t elements) {
+    return elements * std::int64_t{sizeof(Out)} % 64 == 0;
+  };
+  const Layout& out = work.out_layout;
+  return reinterpret_cast<std::uintptr_t>(work.out) % 64 == 0 && is_at_line(out.extent[3]) &&
+         is_at_line(out.stride[0]) && is_at_line(out.stride[1]) && is_at_line(out.stride[2]) &&
+         2 * work.table->pairs() == out.extent[3] && work.table->heads() == 1;
 }
 
 /// How many bytes of each head are worth asking for ahead of time.
