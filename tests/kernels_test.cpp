@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -104,8 +105,8 @@ bool same_bits(const T& a, const T& b) {
   const bool both_nan = a != a && b != b;
   return both_nan || std::memcmp(&a, &b, sizeof(T)) == 0;
 }
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T, class Allocator>
+bool same_bits(const std::vector<T, Allocator>& a, const std::vector<T, Allocator>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!same_bits(a[i], b[i])) return false;
   }
@@ -466,30 +467,48 @@ TEST_CASE("NaN stays NaN, in elements and in tables, whatever its payload") {
 
 namespace {
 
-/// A call large enough to go past the caches, against the same in calls of a token each.
+/// Memory that begins at a line of the caches.
+template <class T>
+struct AtLines {
+  using value_type = T;
+  AtLines() = default;
+  template <class Other>
+  AtLines(const AtLines<Other>& /*other*/) {}
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* memory, std::size_t /*count*/) {
+    ::operator delete (memory, std::align_val_t{64});
+  }
+  friend bool operator==(AtLines, AtLines) { return true; }
+};
+template <class T>
+using Lines = std::vector<T, AtLines<T>>;
+
+/// A call large enough to go past the caches, against the same in calls of a token each. Heads
+/// begin `guard` elements behind a line, and `gap` more lie behind the heads of a token.
 template <class In, class Out, Pairing pairing>
-void check_large(std::int64_t dim, std::int64_t rotary_dim, bool in_place, bool heads_outside) {
+void check_large(std::int64_t dim, std::int64_t rotary_dim, bool in_place, bool heads_outside,
+                 std::size_t guard = 3, std::int64_t heads = 7, std::int64_t gap = 0) {
   const std::int64_t bytes =
       in_place ? rope::detail::prefetch_from_bytes : rope::detail::stream_from_bytes;
-  constexpr std::int64_t heads = 7;
   const std::int64_t head_bytes = dim * std::int64_t{sizeof(Out)};
   const std::int64_t count = bytes / (heads * head_bytes) + 1;
-  const auto size = static_cast<std::size_t>(count * heads * dim);
-  constexpr std::size_t guard = 3;
-  std::vector<In> in(size + 2 * guard);
+  const auto size = static_cast<std::size_t>(count * (heads * dim + gap));
+  Lines<In> in(size + 2 * guard);
   Numbers numbers(7);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = numbers.next<In>();
   const rope::CosSinTable<rope::compute_type_t<In>> table(
       rope::frequencies({.rotary_dim = rotary_dim}), count);
   const rope::RotateOptions options{.first_dim = dim - rotary_dim};
-  const auto view_of = [&]<class T>(std::vector<T>& memory) {
+  const auto view_of = [&]<class T>(Lines<T>& memory) {
     return heads_outside ? rope::View<T>(memory.data() + guard, {1, count, heads, dim},
                                          {0, dim, count * dim, 1})
                          : rope::View<T>(memory.data() + guard, {1, count, heads, dim},
-                                         {0, heads * dim, dim, 1});
+                                         {0, heads * dim + gap, dim, 1});
   };
 
-  std::vector<Out> wanted(size + 2 * guard, Out(5.0f));
+  Lines<Out> wanted(size + 2 * guard, Out(5.0f));
   {
     const UseIsa use(Isa::portable);
     if constexpr (std::is_same_v<In, Out>) {
@@ -503,7 +522,7 @@ void check_large(std::int64_t dim, std::int64_t rotary_dim, bool in_place, bool 
   }
   for (const Isa isa : vector_isas()) {
     const UseIsa use(isa);
-    std::vector<Out> out(size + 2 * guard, Out(5.0f));
+    Lines<Out> out(size + 2 * guard, Out(5.0f));
     if constexpr (std::is_same_v<In, Out>) {
       if (in_place) {
         out = in;
@@ -514,7 +533,7 @@ void check_large(std::int64_t dim, std::int64_t rotary_dim, bool in_place, bool 
       rope::rotate_to<pairing>(view_of(in), view_of(out), table, rope::from(0), options);
     }
     CAPTURE(name_of(isa), type_name<In>, type_name<Out>, pairing, dim, rotary_dim, in_place,
-            heads_outside);
+            heads_outside, guard, heads, gap);
     CHECK(same_bits(wanted, out));
   }
 }
@@ -535,6 +554,24 @@ TEST_CASE("large calls, with prefetching and past the caches, give the same bits
   check_large<float, bf16, halves>(129, 128, false, false);
   check_large<bf16, float, adjacent>(80, 80, false, false);
   check_large<float, f16, adjacent>(6, 6, false, false);
+  // Heads that begin and end at lines, which go past the caches from registers.
+  check_large<float, float, halves>(128, 128, false, false, 16, 33);
+  check_large<float, float, adjacent>(128, 128, false, false, 16, 8);
+  check_large<float, float, halves>(64, 64, false, true, 16);
+  check_large<float, float, adjacent>(96, 96, false, false, 32, 3);
+  check_large<double, double, halves>(256, 256, false, false, 8, 5, 8);
+  check_large<double, double, adjacent>(16, 16, false, false, 8, 1);
+  check_large<bf16, float, halves>(128, 128, false, false, 16);
+  check_large<f16, float, adjacent>(32, 32, false, true, 16, 6);
+  // The same but for one thing, and the first with gaps.
+  check_large<float, float, halves>(128, 128, false, false, 16, 5, 1);
+  check_large<float, float, halves>(128, 128, false, false, 4, 9);
+  check_large<float, float, adjacent>(128, 96, false, false, 16, 9);
+  check_large<float, float, halves>(80, 80, false, false, 16, 4);
+  check_large<float, float, adjacent>(72, 72, false, true, 16, 4, 0);
+  check_large<bf16, bf16, halves>(128, 128, false, false, 32, 9);
+  check_large<float, bf16, adjacent>(64, 64, false, false, 32, 9);
+  check_large<float, float, adjacent>(2, 2, false, false, 16, 4);
   // Too wide for the buffer, and more than a chunk of pairs.
   check_large<float, float, halves>(4096, 512, false, false);
   check_large<float, float, halves>(1030, 1030, false, false);
