@@ -29,10 +29,9 @@ namespace rope::inline ROPE_DETAIL_UNIT {
 ///
 /// Source: Su et al., "RoFormer" (2021), section 3.4.2.
 template <Pairing pairing, detail::Mutable T, PositionTable X>
-void rotate(View<T> x, const X& table, const Positions& positions,
-            const RotateOptions& options = {}) {
-  detail::rotate_one<detail::Direction::forward, pairing, T>("rope::rotate", x, x, table,
-                                                             &positions, options);
+[[gnu::always_inline]] inline void rotate(View<T> x, const X& table, const Positions& positions,
+                                          const RotateOptions& options = {}) {
+  detail::rotate_in_place<pairing>("rope::rotate", x, table, &positions, options);
 }
 template <detail::Mutable T, PositionTable X>
 void rotate(View<T> x, const X& table, const Positions& positions, const PairingOptions& options) {
@@ -40,9 +39,9 @@ void rotate(View<T> x, const X& table, const Positions& positions, const Pairing
                                                     options);
 }
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
-void rotate(View<T> x, const X& table, const RotateOptions& options = {}) {
-  detail::rotate_one<detail::Direction::forward, pairing, T>("rope::rotate", x, x, table, nullptr,
-                                                             options);
+[[gnu::always_inline]] inline void rotate(View<T> x, const X& table,
+                                          const RotateOptions& options = {}) {
+  detail::rotate_in_place<pairing>("rope::rotate", x, table, nullptr, options);
 }
 template <detail::Mutable T, TokenAddressedTable X>
 void rotate(View<T> x, const X& table, const PairingOptions& options) {
