@@ -144,14 +144,15 @@ WorkPart whole_of(const View<T>& view) noexcept {
 /// Whether a view in place is what rotate_one_token() is for.
 template <class T, Table X>
 [[gnu::always_inline]] inline bool is_one_token(const View<T>& x, const X& table) noexcept {
-  return x.tokens() == 1 && x.batch() == 1 && x.dim_stride() == 1 && table.heads() == 1 &&
-         table.pairs() <= chunk_pairs;
+  return x.tokens() == 1 && x.batch() == 1 && x.heads() > 0 && x.dim_stride() == 1 &&
+         table.heads() == 1 && table.pairs() <= chunk_pairs;
 }
 
-template <Pairing pairing, class T, Table X>
-[[gnu::always_inline]] inline void rotate_one_token(const View<T>& x, const X& table,
-                                                    const Positions* positions,
-                                                    std::int64_t first_dim) noexcept {
+/// One view or several, by one row, which a compact table has to make.
+template <Pairing pairing, Table X, class... T>
+[[gnu::always_inline]] inline void rotate_one_token(const X& table, const Positions* positions,
+                                                    std::int64_t first_dim,
+                                                    const View<T>&... x) noexcept {
   using C = typename X::value_type;
   C scratch[2 * chunk_pairs];
   std::int64_t row = 0;
@@ -160,8 +161,9 @@ template <Pairing pairing, class T, Table X>
   }
   const std::int64_t pairs = table.pairs();
   const TableRow<C> entries = table.row(row, 0, 0, pairs, scratch);
-  rotate_token<pairing>(x.data() + first_dim, x.head_stride(), x.heads(), entries.cos, entries.sin,
-                        pairs);
+  (rotate_token<pairing>(x.data() + first_dim, x.head_stride(), x.heads(), entries.cos, entries.sin,
+                         pairs),
+   ...);
 }
 
 /// Rotates what check_one() found fine.
@@ -174,7 +176,7 @@ void rotate_checked(const View<In>& in, const View<T>& out, const X& table,
   if constexpr (direction == Direction::forward && std::same_as<In, T>) {
     // Without the general case's bookkeeping, which takes as long as two heads.
     if (&in == &out && is_whole_and_serial(options) && is_one_token(out, table)) {
-      return rotate_one_token<pairing>(out, table, positions, options.first_dim);
+      return rotate_one_token<pairing>(table, positions, options.first_dim, out);
     }
   }
   const auto work = rotate_work<direction>(in, out, table, positions, options.first_dim);
@@ -203,9 +205,9 @@ template <Pairing pairing, class T, Table X>
 [[gnu::always_inline]] inline void rotate_in_place(const char* who, const View<T>& x,
                                                    const X& table, const Positions* positions,
                                                    const RotateOptions& options) {
-  if (is_whole_and_serial(options) && is_one_token(x, table) && x.heads() > 0 &&
+  if (is_whole_and_serial(options) && is_one_token(x, table) &&
       is_plainly_fine(x, table, positions, options.first_dim)) [[likely]] {
-    return rotate_one_token<pairing>(x, table, positions, options.first_dim);
+    return rotate_one_token<pairing>(table, positions, options.first_dim, x);
   }
   const View<T> view = x;
   const RotateOptions all_options = options;
@@ -271,6 +273,9 @@ void rotate_both(const View<T>& q, const View<T>& k, const X& table, const Posit
   static_assert(is_valid(pairing));
   require(check_both(q, k, table, positions, options));
   if (is_whole_and_serial(options)) [[likely]] {
+    if (is_one_token(q, table) && is_one_token(k, table)) {
+      return rotate_one_token<pairing>(table, positions, options.first_dim, q, k);
+    }
     rotate_checked<Direction::forward, pairing, T>(q, q, table, positions, options);
     rotate_checked<Direction::forward, pairing, T>(k, k, table, positions, options);
     return;
