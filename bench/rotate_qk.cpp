@@ -14,7 +14,13 @@ using namespace rope_bench;
 using rope::Pairing;
 
 template <Pairing pairing>
-void bare_kernel(rope::View<float> x, const rope::Positions& positions) {
+void bare_kernel(const rope::View<float>& x, const rope::Positions& positions) {
+  if (x.tokens() == 1) {
+    const auto& rows = table(128);
+    return rope::detail::rotate_token<pairing>(x.data(), x.head_stride(), x.heads(),
+                                               rows.cos(first_position).data(),
+                                               rows.sin(first_position).data(), rows.pairs());
+  }
   rope::detail::rotate_tokens<pairing>(
       rope::detail::rotate_work<rope::detail::Direction::forward>(x, x, table(128), &positions, 0),
       rope::detail::whole_of(x));
