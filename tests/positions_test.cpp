@@ -1,5 +1,5 @@
 // Positions: which position each token gets, and which lists are refused.
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 
 #include <array>
 #include <cstdint>

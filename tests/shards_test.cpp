@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "rope/positions.hpp"
 #include "rope/rotate.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/table.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"

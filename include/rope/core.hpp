@@ -1,7 +1,8 @@
 #pragma once
 
-// The core of rope, which needs only the standard library. So do rope/analysis.hpp, rope/encodings/,
-// rope/key_cache.hpp and rope/thread_pool.hpp, which most programs that rotate do without.
+// The core of rope, which needs only the standard library. So do rope/analysis.hpp,
+// rope/encodings/, rope/key_cache.hpp and rope/thread_pool.hpp, which most programs that rotate do
+// without.
 
 #include "rope/accumulation.hpp"
 #include "rope/argument.hpp"
@@ -28,6 +29,7 @@
 #include "rope/rotate_normed.hpp"
 #include "rope/rotate_options.hpp"
 #include "rope/rotate_part.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/scaling/dynamic_ntk.hpp"
 #include "rope/scaling/ggml.hpp"

@@ -15,8 +15,8 @@
 #include "rope/executor.hpp"
 #include "rope/frequencies.hpp"
 #include "rope/pairing.hpp"
-#include "rope/positions.hpp"
 #include "rope/rotate_inverse.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/view.hpp"
 

@@ -11,7 +11,7 @@
 #include "rope/detail/source.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 
 namespace rope {
 namespace detail {

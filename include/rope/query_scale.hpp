@@ -13,7 +13,7 @@
 #include "rope/detail/work_split.hpp"
 #include "rope/error.hpp"
 #include "rope/executor.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/view.hpp"
 

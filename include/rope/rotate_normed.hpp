@@ -6,7 +6,7 @@
 #include "rope/error.hpp"
 #include "rope/normed_options.hpp"
 #include "rope/pairing.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"

@@ -4,9 +4,9 @@
 #include "rope/detail/rotate_call.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/pairing.hpp"
-#include "rope/positions.hpp"
 #include "rope/rotate.hpp"
 #include "rope/rotate_options.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"
 

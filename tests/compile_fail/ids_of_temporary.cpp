@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 
 std::vector<std::int64_t> made() { return {1, 2, 3}; }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 
 #ifdef ROPE_BAD
 using Id = std::int16_t;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "rope/coordinates.hpp"
-#include "rope/positions.hpp"
 #include "rope/rotate.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/spatial/polar.hpp"
 #include "rope/table.hpp"

@@ -9,7 +9,7 @@
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/view.hpp"
 
 namespace rope::detail::inline ROPE_DETAIL_UNIT {

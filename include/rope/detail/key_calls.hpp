@@ -16,7 +16,7 @@
 #include "rope/error.hpp"
 #include "rope/executor.hpp"
 #include "rope/frequencies.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/scalar.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"

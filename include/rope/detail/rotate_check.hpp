@@ -10,7 +10,7 @@
 #include "rope/detail/overlap.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"
 

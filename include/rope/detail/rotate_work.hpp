@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "rope/detail/layout.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/table_concept.hpp"
 
 namespace rope::detail {

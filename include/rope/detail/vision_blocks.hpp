@@ -8,7 +8,7 @@
 
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/spatial/token_kinds.hpp"
 #include "rope/spatial/vision_grid.hpp"
 

@@ -16,7 +16,7 @@
 #include "rope/detail/rotate_check.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/view.hpp"
 
 namespace rope {

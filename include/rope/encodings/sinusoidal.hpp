@@ -11,9 +11,9 @@
 #include "rope/error.hpp"
 #include "rope/frequencies.hpp"
 #include "rope/pairing.hpp"
-#include "rope/positions.hpp"
 #include "rope/rotate.hpp"
 #include "rope/rotate_inverse.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"
 

@@ -8,7 +8,7 @@
 #include "rope/detail/source.hpp"
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/spatial/axis_map.hpp"
 #include "rope/table_concept.hpp"
 

@@ -11,8 +11,8 @@
 #include "rope/error.hpp"
 #include "rope/executor.hpp"
 #include "rope/pairing.hpp"
-#include "rope/positions.hpp"
 #include "rope/rotate_options.hpp"
+#include "rope/row_positions.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"
 

@@ -12,7 +12,7 @@
 #include "rope/detail/unit.hpp"
 #include "rope/error.hpp"
 #include "rope/padding.hpp"
-#include "rope/positions.hpp"
+#include "rope/row_positions.hpp"
 
 namespace rope {
 
