@@ -400,6 +400,16 @@ void rotate_token(T* x, std::int64_t head_stride, std::int64_t heads, const C* c
   }
 }
 
+/// Copies features with the instruction set in use, rounded where the types differ.
+template <class In, class Out>
+void copy_features(const In* in, std::int64_t in_stride, Out* out, std::int64_t out_stride,
+                   std::int64_t count) noexcept {
+  using C = compute_type_t<Out>;
+  const auto* const from = reinterpret_cast<const typename StoredAs<In>::type*>(in);
+  auto* const to = reinterpret_cast<typename StoredAs<Out>::type*>(out);
+  ROPE_DETAIL_RETURN_DISPATCHED(copy_features<C>(from, in_stride, to, out_stride, count))
+}
+
 /// Makes one row of a table with the instruction set in use.
 template <class T>
 void add_angles(const double* coarse_cos, const double* coarse_sin, const double* fine_cos,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "rope/argument.hpp"
 #include "rope/detail/kernels.hpp"
@@ -13,7 +12,6 @@
 #include "rope/executor.hpp"
 #include "rope/pairing.hpp"
 #include "rope/rotate_options.hpp"
-#include "rope/scalar.hpp"
 #include "rope/spatial/rotated_tokens.hpp"
 #include "rope/table_concept.hpp"
 #include "rope/view.hpp"
@@ -100,14 +98,11 @@ inline Status check_memory_keys(const char* who, std::int64_t keys, std::int64_t
 /// Copies the last tokens of `in` to `out`, of the same shape.
 template <class T, class In>
 void copy_last_tokens(const View<In>& in, const View<T>& out, std::int64_t last) noexcept {
-  using StoredIn = typename StoredAs<std::remove_const_t<In>>::type;
-  using StoredOut = typename StoredAs<T>::type;
   for (std::int64_t b = 0; b < in.batch(); ++b) {
     for (std::int64_t t = in.tokens() - last; t < in.tokens(); ++t) {
       for (std::int64_t h = 0; h < in.heads(); ++h) {
-        portable::copy_features<compute_type_t<T>>(
-            reinterpret_cast<const StoredIn*>(&in(b, t, h, 0)), in.layout().stride[3],
-            reinterpret_cast<StoredOut*>(&out(b, t, h, 0)), out.layout().stride[3], in.dim());
+        copy_features(&in(b, t, h, 0), in.dim_stride(), &out(b, t, h, 0), out.dim_stride(),
+                      in.dim());
       }
     }
   }
