@@ -238,6 +238,9 @@ template <class T, Table X>
 [[gnu::always_inline]] inline bool is_plainly_fine(const View<T>& x, const X& table,
                                                    const Positions* positions,
                                                    std::int64_t first_dim) noexcept {
+  if (x.empty()) {  // its extents and strides may be any
+    return false;
+  }
   const auto& [extent, stride] = x.layout();
   const std::int64_t dim_reach = stride[3] * (extent[3] - 1);
   const std::int64_t head_reach = stride[2] * (extent[2] - 1) + dim_reach;
