@@ -233,6 +233,9 @@ namespace portable {
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
 #pragma GCC push_options
+// GCC does not see that a row of as many steps as are not held in registers was put down.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC target("avx2,fma,f16c")
 #endif
 namespace avx2 {
@@ -258,6 +261,7 @@ namespace avx2 {
 #if defined(__clang__)
 #pragma clang attribute pop
 #else
+#pragma GCC diagnostic pop
 #pragma GCC pop_options
 #endif
 #endif
@@ -306,6 +310,10 @@ namespace avx512 {
 #endif
 
 #if ROPE_DETAIL_HAS_NEON_KERNELS
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // as above
+#endif
 namespace neon {
 #include "rope/detail/lanes/neon.inc"
 #include "rope/detail/lanes/neon_norms.inc"
@@ -326,6 +334,9 @@ namespace neon {
 
 #include "rope/detail/kernels/rotate_normed.inc"
 }  // namespace neon
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 #if ROPE_DETAIL_HAS_AVX512_KERNELS
