@@ -35,8 +35,8 @@ template <Pairing pairing, detail::Mutable T, PositionTable X>
 }
 template <detail::Mutable T, PositionTable X>
 void rotate(View<T> x, const X& table, const Positions& positions, const PairingOptions& options) {
-  detail::rotate_one<detail::Direction::forward, T>("rope::rotate", x, x, table, &positions,
-                                                    options);
+  detail::rotate_one<detail::Direction::forward, T, detail::Place::in_place>(
+      "rope::rotate", x, x, table, &positions, options);
 }
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 [[gnu::always_inline]] inline void rotate(View<T> x, const X& table,
@@ -45,7 +45,8 @@ template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 }
 template <detail::Mutable T, TokenAddressedTable X>
 void rotate(View<T> x, const X& table, const PairingOptions& options) {
-  detail::rotate_one<detail::Direction::forward, T>("rope::rotate", x, x, table, nullptr, options);
+  detail::rotate_one<detail::Direction::forward, T, detail::Place::in_place>(
+      "rope::rotate", x, x, table, nullptr, options);
 }
 
 /// Rotates `in` into `out`, of the same shape but any layout; features outside the rotated part are

@@ -18,24 +18,24 @@ namespace rope::inline ROPE_DETAIL_UNIT {
 template <Pairing pairing, detail::Mutable T, PositionTable X>
 void rotate_inverse(View<T> x, const X& table, const Positions& positions,
                     const RotateOptions& options = {}) {
-  detail::rotate_one<detail::Direction::inverse, pairing, T>("rope::rotate_inverse", x, x, table,
-                                                             &positions, options);
+  detail::rotate_one<detail::Direction::inverse, pairing, T, detail::Place::in_place>(
+      "rope::rotate_inverse", x, x, table, &positions, options);
 }
 template <detail::Mutable T, PositionTable X>
 void rotate_inverse(View<T> x, const X& table, const Positions& positions,
                     const PairingOptions& options) {
-  detail::rotate_one<detail::Direction::inverse, T>("rope::rotate_inverse", x, x, table, &positions,
-                                                    options);
+  detail::rotate_one<detail::Direction::inverse, T, detail::Place::in_place>(
+      "rope::rotate_inverse", x, x, table, &positions, options);
 }
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 void rotate_inverse(View<T> x, const X& table, const RotateOptions& options = {}) {
-  detail::rotate_one<detail::Direction::inverse, pairing, T>("rope::rotate_inverse", x, x, table,
-                                                             nullptr, options);
+  detail::rotate_one<detail::Direction::inverse, pairing, T, detail::Place::in_place>(
+      "rope::rotate_inverse", x, x, table, nullptr, options);
 }
 template <detail::Mutable T, TokenAddressedTable X>
 void rotate_inverse(View<T> x, const X& table, const PairingOptions& options) {
-  detail::rotate_one<detail::Direction::inverse, T>("rope::rotate_inverse", x, x, table, nullptr,
-                                                    options);
+  detail::rotate_one<detail::Direction::inverse, T, detail::Place::in_place>(
+      "rope::rotate_inverse", x, x, table, nullptr, options);
 }
 
 /// Undoes rotate_to(): as rotate_inverse(), from `in` into `out` under the conditions of
@@ -72,24 +72,24 @@ void rotate_inverse_to(View<In> in, View<T> out, const X& table, const PairingOp
 template <Pairing pairing, detail::Mutable T, PositionTable X>
 void rotate_transpose(View<T> x, const X& table, const Positions& positions,
                       const RotateOptions& options = {}) {
-  detail::rotate_one<detail::Direction::transpose, pairing, T>("rope::rotate_transpose", x, x,
-                                                               table, &positions, options);
+  detail::rotate_one<detail::Direction::transpose, pairing, T, detail::Place::in_place>(
+      "rope::rotate_transpose", x, x, table, &positions, options);
 }
 template <detail::Mutable T, PositionTable X>
 void rotate_transpose(View<T> x, const X& table, const Positions& positions,
                       const PairingOptions& options) {
-  detail::rotate_one<detail::Direction::transpose, T>("rope::rotate_transpose", x, x, table,
-                                                      &positions, options);
+  detail::rotate_one<detail::Direction::transpose, T, detail::Place::in_place>(
+      "rope::rotate_transpose", x, x, table, &positions, options);
 }
 template <Pairing pairing, detail::Mutable T, TokenAddressedTable X>
 void rotate_transpose(View<T> x, const X& table, const RotateOptions& options = {}) {
-  detail::rotate_one<detail::Direction::transpose, pairing, T>("rope::rotate_transpose", x, x,
-                                                               table, nullptr, options);
+  detail::rotate_one<detail::Direction::transpose, pairing, T, detail::Place::in_place>(
+      "rope::rotate_transpose", x, x, table, nullptr, options);
 }
 template <detail::Mutable T, TokenAddressedTable X>
 void rotate_transpose(View<T> x, const X& table, const PairingOptions& options) {
-  detail::rotate_one<detail::Direction::transpose, T>("rope::rotate_transpose", x, x, table,
-                                                      nullptr, options);
+  detail::rotate_one<detail::Direction::transpose, T, detail::Place::in_place>(
+      "rope::rotate_transpose", x, x, table, nullptr, options);
 }
 
 /// As rotate_transpose(), from `in` into `out` under the conditions of rotate_to().

@@ -388,14 +388,14 @@ auto stored(const RotateWork<In, Out, X>& work) noexcept {
 }
 
 /// Rotates a part of the work with the instruction set in use.
-template <Pairing pairing, class In, class Out, Table X>
+template <Pairing pairing, Place place = Place::anywhere, class In, class Out, Table X>
 void rotate_tokens(const RotateWork<In, Out, X>& work, const WorkPart& part) noexcept {
   using StoredIn = typename StoredAs<In>::type;
   using StoredOut = typename StoredAs<Out>::type;
   if constexpr (std::is_same_v<In, StoredIn> && std::is_same_v<Out, StoredOut>) {
-    ROPE_DETAIL_RETURN_DISPATCHED(rotate_tokens<pairing>(work, part))
+    ROPE_DETAIL_RETURN_DISPATCHED(rotate_tokens<pairing, place>(work, part))
   } else {
-    rotate_tokens<pairing>(stored(work), part);
+    rotate_tokens<pairing, place>(stored(work), part);
   }
 }
 

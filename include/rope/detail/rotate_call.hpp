@@ -167,7 +167,8 @@ template <Pairing pairing, Table X, class... T>
 }
 
 /// Rotates what check_one() found fine.
-template <Direction direction, Pairing pairing, class T, class In, Table X>
+template <Direction direction, Pairing pairing, class T, Place place = Place::anywhere, class In,
+          Table X>
 void rotate_checked(const View<In>& in, const View<T>& out, const X& table,
                     const Positions* positions, const RotateOptions& options) {
   if (in.empty()) {
@@ -181,21 +182,22 @@ void rotate_checked(const View<In>& in, const View<T>& out, const X& table,
   }
   const auto work = rotate_work<direction>(in, out, table, positions, options.first_dim);
   if (is_whole_and_serial(options)) [[likely]] {
-    return rotate_tokens<pairing>(work, whole_of(in));
+    return rotate_tokens<pairing, place>(work, whole_of(in));
   }
   run_split(splittable(work), options,
-            [&](const WorkPart& part) { rotate_tokens<pairing>(work, part); });
+            [&](const WorkPart& part) { rotate_tokens<pairing, place>(work, part); });
 }
 
 /// One view, with the pairing known at compile time.
-template <Direction direction, Pairing pairing, class T, class In, Table X>
+template <Direction direction, Pairing pairing, class T, Place place = Place::anywhere, class In,
+          Table X>
 void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                 const Positions* positions, const RotateOptions& options) {
   static_assert(is_valid(pairing));
   if (!is_plainly_fine<direction, T>(in, out, table, positions, options)) {
     require(check_one<direction, T>(who, in, out, table, positions, options));
   }
-  rotate_checked<direction, pairing, T>(in, out, table, positions, options);
+  rotate_checked<direction, pairing, T, place>(in, out, table, positions, options);
 }
 
 /// One view in place, with the pairing known at compile time. Inlined, so that a token of usual
@@ -213,18 +215,21 @@ template <Pairing pairing, class T, Table X>
   const RotateOptions all_options = options;
   if constexpr (X::addressing == RowAddressing::position) {
     const Positions all_positions = *positions;
-    rotate_one<Direction::forward, pairing, T>(who, view, view, table, &all_positions, all_options);
+    rotate_one<Direction::forward, pairing, T, Place::in_place>(who, view, view, table,
+                                                                &all_positions, all_options);
   } else {
-    rotate_one<Direction::forward, pairing, T>(who, view, view, table, nullptr, all_options);
+    rotate_one<Direction::forward, pairing, T, Place::in_place>(who, view, view, table, nullptr,
+                                                                all_options);
   }
 }
 
 /// One view, with the pairing known at run time.
-template <Direction direction, class T, class In, Table X>
+template <Direction direction, class T, Place place = Place::anywhere, class In, Table X>
 void rotate_one(const char* who, const View<In>& in, const View<T>& out, const X& table,
                 const Positions* positions, const PairingOptions& options) {
   with_pairing(who, options.pairing, [&]<Pairing pairing>() {
-    rotate_one<direction, pairing, T>(who, in, out, table, positions, without_pairing(options));
+    rotate_one<direction, pairing, T, place>(who, in, out, table, positions,
+                                             without_pairing(options));
   });
 }
 
@@ -276,15 +281,19 @@ void rotate_both(const View<T>& q, const View<T>& k, const X& table, const Posit
     if (is_one_token(q, table) && is_one_token(k, table)) {
       return rotate_one_token<pairing>(table, positions, options.first_dim, q, k);
     }
-    rotate_checked<Direction::forward, pairing, T>(q, q, table, positions, options);
-    rotate_checked<Direction::forward, pairing, T>(k, k, table, positions, options);
+    rotate_checked<Direction::forward, pairing, T, Place::in_place>(q, q, table, positions,
+                                                                    options);
+    rotate_checked<Direction::forward, pairing, T, Place::in_place>(k, k, table, positions,
+                                                                    options);
     return;
   }
   const auto q_work = rotate_work<Direction::forward>(q, q, table, positions, options.first_dim);
   const auto k_work = rotate_work<Direction::forward>(k, k, table, positions, options.first_dim);
   run_split(
-      splittable(q_work), [&](const WorkPart& part) { rotate_tokens<pairing>(q_work, part); },
-      splittable(k_work), [&](const WorkPart& part) { rotate_tokens<pairing>(k_work, part); },
+      splittable(q_work),
+      [&](const WorkPart& part) { rotate_tokens<pairing, Place::in_place>(q_work, part); },
+      splittable(k_work),
+      [&](const WorkPart& part) { rotate_tokens<pairing, Place::in_place>(k_work, part); },
       options);
 }
 

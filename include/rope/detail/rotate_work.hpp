@@ -8,6 +8,10 @@
 
 namespace rope::detail {
 
+/// What is known of a call where it is compiled. What only results out of place need is not
+/// compiled for calls that are always in place: a third of all code.
+enum class Place : unsigned char { anywhere, in_place };
+
 /// What one call of rotate() asks of a kernel, all of it checked.
 template <class In, class Out, Table X>
 struct RotateWork {
