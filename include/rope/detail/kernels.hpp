@@ -47,6 +47,9 @@ constexpr std::int64_t chunk_begin(std::int64_t pairs, std::int64_t chunk,
 /// prefetching alone takes up to 15 % longer for float, and 1.3 to 1.5 times as long for 16 bits.
 inline constexpr std::int64_t prefetch_from_bytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t prefetch_distance = 4096;
+/// Calls in place of more bytes than this ask as far ahead as streams do: 128 MiB take 5 % less
+/// time. 8 MiB would take a tenth more, 32 MiB of 16 bits 6 %.
+inline constexpr std::int64_t prefetch_far_from_bytes = std::int64_t{64} << 20;
 
 /// Calls out of place whose result has more bytes than this ask so for what they will read and for
 /// what they will write: 1 MiB takes a fifth less time, 8 MiB 6 % less. Asking for only one of the
@@ -91,6 +94,7 @@ struct Heads {
   PairGeometry out_pairs;
   std::int64_t prefetched_bytes;          // of each head, where it is read
   std::int64_t prefetched_bytes_out = 0;  // and where it is written
+  bool prefetches_far = false;
 };
 
 /// Asks for memory that will be read soon. It may lie behind all that the caller owns: asking for
@@ -101,14 +105,6 @@ struct Heads {
     __builtin_prefetch(first + i);
   }
 }
-template <class In, class Out>
-[[gnu::always_inline]] inline void prefetch(const Heads<In, Out>& heads) noexcept {
-  if (heads.prefetched_bytes > 0) {
-    prefetch(heads.in, heads.prefetched_bytes);
-    prefetch(heads.out, heads.prefetched_bytes_out);
-  }
-}
-
 /// Asks for memory that will be read later, for the second-level cache. GCC would take a call of a
 /// function that only asks for memory as one without effect.
 [[gnu::always_inline]] inline void prefetch_for_stream(const void* at,
@@ -116,6 +112,15 @@ template <class In, class Out>
   const char* const first = static_cast<const char*>(at) + stream_prefetch_distance;
   for (std::int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(first + i, 0, 2);
+  }
+}
+template <class In, class Out>
+[[gnu::always_inline]] inline void prefetch(const Heads<In, Out>& heads) noexcept {
+  if (heads.prefetches_far) {
+    prefetch_for_stream(heads.in, heads.prefetched_bytes);
+  } else if (heads.prefetched_bytes > 0) {
+    prefetch(heads.in, heads.prefetched_bytes);
+    prefetch(heads.out, heads.prefetched_bytes_out);
   }
 }
 
