@@ -199,6 +199,37 @@ TEST_CASE("positions of a shape that is not the view's") {
   refused("positions have 15 starts, but the view has batch 2", rope::from_each(ids));
 }
 
+TEST_CASE("positions that lie where the result is written") {
+  // The first ids of each kind are in the memory of x, and what lies there are good positions.
+  std::vector<std::int64_t> memory(2 * 3 * 2 + 6);
+  const rope::View<float> x =
+      rope::bthd(reinterpret_cast<float*>(memory.data()), {2, 3, 1, 4});  // 24 floats
+  const auto refused = [&](const char* rest, const auto& call) {
+    const std::vector<std::int64_t> before = memory;
+    require_throws<InvalidArgument>(rest, call);
+    CHECK(memory == before);
+  };
+  constexpr Pairing pairing = Pairing::half_split;
+  const auto& table = eight_rows();
+  refused("rope::rotate: positions: the ids lie where the result is written",
+          [&] { rope::rotate<pairing>(x, table, rope::at(&memory[9], {3})); });
+  refused("rope::rotate: positions: the ids lie where the result is written", [&] {
+    rope::rotate<pairing>(x, table, rope::at(&memory[11], {2, 3}));
+  });
+  refused("rope::rotate: positions: the starts lie where the result is written",
+          [&] { rope::rotate<pairing>(x, table, rope::from_each(&memory[11])); });
+  auto k = Tensor<float>::random({2, 3, 1, 4}, 5);
+  refused("rope::rotate_qk: k: positions: the ids lie where the result is written", [&] {
+    rope::rotate_qk<pairing>(k.view(), x, table, rope::at(&memory[11], {2, 3}));
+  });
+  refused("rope::rotate_to: positions: the ids lie where the result is written", [&] {
+    rope::rotate_to<pairing>(k.view(), x, table, rope::at(&memory[11], {2, 3}));
+  });
+  // Right behind it, and in a gap of it, they are no matter.
+  CHECK(rope::check_rotate(x, table, rope::at(&memory[12], {2, 3})).ok());
+  CHECK(rope::check_rotate(x.slice_tokens(0, 1), table, rope::at(&memory[2], {2, 1})).ok());
+}
+
 TEST_CASE("a rotated part outside the head") {
   auto x = Tensor<float>::random({1, 2, 1, 5}, 3, Arrangement::spread_dims);
   const auto refused = [&](std::int64_t first_dim, const std::string& text) {

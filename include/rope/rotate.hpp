@@ -19,10 +19,11 @@ namespace rope::inline ROPE_DETAIL_UNIT {
 /// for each token is not.
 ///
 /// Everything is checked before the first write. Throws InvalidArgument if the table's pairs do not
-/// fit into the head, if the shape of the positions or of the table is not that of the view, or if
-/// two indices of x lead to the same element; OutOfRange if a position has no row. check_rotate()
-/// gives the same verdict without throwing. Never allocates. Features outside the rotated part, and
-/// gaps between rows, are neither read nor written. O(batch * tokens * heads * rotary_dim).
+/// fit into the head, if the shape of the positions or of the table is not that of the view, if
+/// listed positions lie in x, or if two indices of x lead to the same element; OutOfRange if a
+/// position has no row. check_rotate() gives the same verdict without throwing. Never allocates.
+/// Features outside the rotated part, and gaps between rows, are neither read nor written.
+/// O(batch * tokens * heads * rotary_dim).
 ///
 /// The arithmetic is in the table's type: fma(a, cos, -(b * sin)) and fma(b, cos, a * sin), each
 /// rounded once, so that results have the same bits everywhere.

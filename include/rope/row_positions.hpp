@@ -74,6 +74,14 @@ class Positions {
   ROPE_DETAIL_FORWARD constexpr bool has_ids() const noexcept {
     return narrow_ids_ != nullptr || wide_ids_ != nullptr;
   }
+  /// The ids or starts in memory, and the bytes of one. Null and any where there are none.
+  ROPE_DETAIL_FORWARD constexpr const void* ids() const noexcept {
+    return narrow_ids_ != nullptr ? static_cast<const void*>(narrow_ids_) : wide_ids_;
+  }
+  ROPE_DETAIL_FORWARD constexpr std::int64_t id_bytes() const noexcept {
+    return narrow_ids_ != nullptr ? std::int64_t{sizeof(std::int32_t)}
+                                  : std::int64_t{sizeof(std::int64_t)};
+  }
 
   /// The position of a token; not checked: check_rotate() does that for all of them.
   ROPE_DETAIL_FORWARD constexpr std::int64_t position(std::int64_t batch,

@@ -65,39 +65,17 @@ Status check_norm(const char* who, const Layout& layout, const RmsNorm<C>& norm)
                            static_cast<std::int64_t>(norm.token_scales().size()));
 }
 
-/// Checks that `count` packed numbers, which are read, are not where a view is written.
-template <class C, class T>
-Status check_read_apart(const char* who, const char* name, std::span<const C> numbers,
-                        const View<T>& out) noexcept {
-  if (numbers.empty() || out.empty()) {
-    return {};
-  }
-  const Footprint read = {reinterpret_cast<std::uintptr_t>(numbers.data()),
-                          {{1, 1, 1, static_cast<std::int64_t>(numbers.size())}, {0, 0, 0, 1}},
-                          sizeof(C)};
-  const Footprint written = {reinterpret_cast<std::uintptr_t>(out.data()), out.layout(), sizeof(T)};
-  // Much cheaper to see than the full question.
-  const ByteRange read_bytes = byte_range(read.address, read.layout, read.element_bytes);
-  const ByteRange written_bytes =
-      byte_range(written.address, written.layout, written.element_bytes);
-  if (read_bytes.end <= written_bytes.begin || written_bytes.end <= read_bytes.begin) [[likely]] {
-    return {};
-  }
-  if (share_memory(read, written)) [[unlikely]] {
-    return failure(ErrorKind::invalid_argument, "%s: norm: the %s lie where the result is written",
-                   who, name);
-  }
-  return {};
-}
-
 /// Checks that what a norm refers to is not written. After all that is known of the views.
 template <class C, class T>
 Status check_norm_apart(const char* who, const RmsNorm<C>& norm, const View<T>& out) noexcept {
-  if (Status status = check_read_apart(who, "weights", norm.weights(), out); !status.ok())
-      [[unlikely]] {
+  const auto check = [&](const char* what, std::span<const C> numbers) {
+    return check_read_apart(who, what, numbers.data(), static_cast<std::int64_t>(numbers.size()),
+                            sizeof(C), out);
+  };
+  if (Status status = check("norm: the weights", norm.weights()); !status.ok()) [[unlikely]] {
     return status;
   }
-  return check_read_apart(who, "token scales", norm.token_scales(), out);
+  return check("norm: the token scales", norm.token_scales());
 }
 
 /// What a kernel is told of a norm that check_norm() found fine.

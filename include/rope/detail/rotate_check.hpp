@@ -201,6 +201,43 @@ Status check_disjoint(const char* who, const char* names, const View<A>& a,
   return {};
 }
 
+/// Checks that `count` packed numbers, which are read, are not where a view is written; `what` they
+/// are, a plural.
+template <class T>
+Status check_read_apart(const char* who, const char* what, const void* numbers, std::int64_t count,
+                        std::int64_t number_bytes, const View<T>& out) noexcept {
+  if (count == 0 || out.empty()) {
+    return {};
+  }
+  const Footprint read = {
+      reinterpret_cast<std::uintptr_t>(numbers), {{1, 1, 1, count}, {0, 0, 0, 1}}, number_bytes};
+  const Footprint written = {reinterpret_cast<std::uintptr_t>(out.data()), out.layout(), sizeof(T)};
+  const ByteRange read_bytes = byte_range(read.address, read.layout, read.element_bytes);
+  const ByteRange written_bytes =
+      byte_range(written.address, written.layout, written.element_bytes);
+  if (read_bytes.end <= written_bytes.begin || written_bytes.end <= read_bytes.begin) [[likely]] {
+    return {};
+  }
+  if (share_memory(read, written)) [[unlikely]] {
+    return failure(ErrorKind::invalid_argument, "%s: %s lie where the result is written", who,
+                   what);
+  }
+  return {};
+}
+
+/// Checks that ids, which fit `out`, are not written: what was checked would not be what is used.
+template <class T>
+Status check_ids_apart(const char* who, const Positions& positions, const View<T>& out) noexcept {
+  if (!positions.has_ids()) {
+    return {};
+  }
+  const bool is_for_tokens = positions.kind() == Positions::Kind::at;
+  const std::int64_t rows = !is_for_tokens || positions.shape().has_batch() ? out.batch() : 1;
+  return check_read_apart(who, is_for_tokens ? "positions: the ids" : "positions: the starts",
+                          positions.ids(), is_for_tokens ? rows * out.tokens() : rows,
+                          positions.id_bytes(), out);
+}
+
 /// Checks that `out` can be written while `in`, of the same extents, is read: it is the same view,
 /// or shares nothing with it.
 template <class In, class T>
@@ -279,7 +316,15 @@ Status check_rotation(const char* who, const View<In>& in, const View<T>& out, c
       return status;
     }
   }
-  return is_same_view ? check_output(who, layout) : check_written(who, in, out);
+  if (Status status = is_same_view ? check_output(who, layout) : check_written(who, in, out);
+      !status.ok()) [[unlikely]] {
+    return status;
+  }
+  if constexpr (X::addressing == RowAddressing::position) {
+    return check_ids_apart(who, *positions, out);
+  } else {
+    return {};
+  }
 }
 
 }  // namespace rope::detail::inline ROPE_DETAIL_UNIT
