@@ -55,6 +55,8 @@ inline constexpr std::int64_t prefetch_far_from_bytes = std::int64_t{64} << 20;
 /// what they will write: 1 MiB takes a fifth less time, 8 MiB 6 % less. Asking for only one of the
 /// two gains nothing.
 inline constexpr std::int64_t prefetch_both_from_bytes = std::int64_t{1} << 18;
+/// How far ahead: 4 KiB take 1 % longer, 12 KiB 7 %.
+inline constexpr std::int64_t prefetch_both_distance = 2048;
 
 /// Calls whose result has more bytes than this write it past the caches. Below, whoever reads the
 /// result next still finds much of it in the last-level cache.
@@ -99,8 +101,9 @@ struct Heads {
 
 /// Asks for memory that will be read soon. It may lie behind all that the caller owns: asking for
 /// it reads nothing.
-[[gnu::always_inline]] inline void prefetch(const void* at, std::int64_t bytes) noexcept {
-  const char* const first = static_cast<const char*>(at) + prefetch_distance;
+[[gnu::always_inline]] inline void prefetch(const void* at, std::int64_t bytes,
+                                            std::int64_t distance = prefetch_distance) noexcept {
+  const char* const first = static_cast<const char*>(at) + distance;
   for (std::int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(first + i);
   }
@@ -118,9 +121,11 @@ template <class In, class Out>
 [[gnu::always_inline]] inline void prefetch(const Heads<In, Out>& heads) noexcept {
   if (heads.prefetches_far) {
     prefetch_for_stream(heads.in, heads.prefetched_bytes);
+  } else if (heads.prefetched_bytes_out > 0) {
+    prefetch(heads.in, heads.prefetched_bytes, prefetch_both_distance);
+    prefetch(heads.out, heads.prefetched_bytes_out, prefetch_both_distance);
   } else if (heads.prefetched_bytes > 0) {
     prefetch(heads.in, heads.prefetched_bytes);
-    prefetch(heads.out, heads.prefetched_bytes_out);
   }
 }
 
