@@ -348,7 +348,7 @@ void run_stateful(const json& content, Tally& tally) {
 
 /// How many floats lie between two.
 double distance_in_ulps(float a, float b) {
-  const double size = std::max(std::abs(a), std::abs(b));
+  const auto size = static_cast<double>(std::max(std::abs(a), std::abs(b)));
   if (size == 0) return 0;
   return std::abs(static_cast<double>(a) - static_cast<double>(b)) /
          std::ldexp(1.0, std::ilogb(size) - 23);
