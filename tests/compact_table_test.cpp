@@ -13,8 +13,8 @@
 #include "rope/rotate_inverse.hpp"
 #include "rope/row_positions.hpp"
 #include "rope/table.hpp"
-#include "rope/thread_pool.hpp"
 #include "support/catch.hpp"
+#include "support/counting_executor.hpp"
 #include "support/errors.hpp"
 #include "support/isa.hpp"
 #include "support/tensor.hpp"
@@ -204,16 +204,11 @@ TEST_CASE("compact tables that cannot be are refused") {
 }
 
 TEST_CASE("a pool makes the short tables, with the same bits") {
-  rope::ThreadPool pool(3);
-  std::int64_t calls = 0;
-  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
-    ++calls;
-    pool(count, body);
-  };
+  rope_test::CountingExecutor pool(3);
   const Frequencies frequencies = per_head(3, 50, 1.5);
   const CosSinTable<float> stored(frequencies, 2100);
-  const CompactTable<float> compact(frequencies, 2100, {.executor = counting});
-  CHECK(calls > 0);
+  const CompactTable<float> compact(frequencies, 2100, {.executor = pool});
+  CHECK(pool.calls > 0);
   bool same = true;
   for (std::int64_t row = 0; row < 2100; ++row) {
     for (std::int64_t head = 0; head < 3; ++head) {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "rope/thread_pool.hpp"
 #include "scaling/check.hpp"
 #include "support/catch.hpp"
+#include "support/counting_executor.hpp"
 #include "support/errors.hpp"
 
 namespace {
@@ -106,19 +106,14 @@ TEST_CASE("what the query scale refuses, before anything is written") {
 }
 
 TEST_CASE("a pool scales queries to the same bits") {
-  rope::ThreadPool pool(3);
-  std::int64_t calls = 0;
-  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
-    ++calls;
-    pool(count, body);
-  };
+  rope_test::CountingExecutor pool(3);
   std::vector<float> alone(2 * 101 * 8 * 64);
   for (std::size_t i = 0; i < alone.size(); ++i) alone[i] = static_cast<float>(i % 1013) - 500;
   std::vector<float> together = alone;
   const std::int64_t starts[] = {5, 16380};
   const auto positions = rope::from_each(starts);
   rope::scale_queries(rope::bthd(alone, {2, 101, 8, 64}), llama4, positions);
-  rope::scale_queries(rope::bthd(together, {2, 101, 8, 64}), llama4, positions, counting);
+  rope::scale_queries(rope::bthd(together, {2, 101, 8, 64}), llama4, positions, pool);
   CHECK(together == alone);
-  CHECK(calls == 1);
+  CHECK(pool.calls == 1);
 }

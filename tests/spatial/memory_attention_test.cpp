@@ -11,9 +11,9 @@
 #include "rope/scalar.hpp"
 #include "rope/spatial/axial.hpp"
 #include "rope/spatial/rotated_tokens.hpp"
-#include "rope/thread_pool.hpp"
 #include "rope/token_table.hpp"
 #include "support/catch.hpp"
+#include "support/counting_executor.hpp"
 #include "support/errors.hpp"
 #include "support/tensor.hpp"
 
@@ -228,21 +228,16 @@ TEST_CASE("tokens at the front and at the end stay as they are") {
 }
 
 TEST_CASE("a pool, and parts, rotate the keys to the same bits") {
-  rope::ThreadPool pool(2);
-  std::int64_t calls = 0;
-  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
-    ++calls;
-    pool(count, body);
-  };
+  rope_test::CountingExecutor pool(2);
   const auto own = table(1);
   const auto before = Tensor<float>::random({1, 3 * 300 + 2, 8, 10}, 36);  // 289 KB
   auto alone = before;
   rope::rotate_memory_keys<interleaved>(alone.view(), own, {.unrotated_last = 2});
   auto together = before;
   rope::rotate_memory_keys<interleaved>(together.view(), own,
-                                        {.unrotated_last = 2, .executor = counting});
+                                        {.unrotated_last = 2, .executor = pool});
   CHECK(together.same_values(alone));
-  CHECK(calls == 1);
+  CHECK(pool.calls == 1);
   auto parts = before;
   for (const std::int64_t i : {2, 0, 1}) {
     rope::rotate_memory_keys<interleaved>(parts.view(), own, {.unrotated_last = 2, .part = {i, 3}});

@@ -10,8 +10,8 @@
 
 #include "rope/rotate.hpp"
 #include "rope/rotate_inverse.hpp"
-#include "rope/thread_pool.hpp"
 #include "support/catch.hpp"
+#include "support/counting_executor.hpp"
 #include "support/errors.hpp"
 #include "support/reference.hpp"
 #include "support/tensor.hpp"
@@ -156,17 +156,12 @@ TEST_CASE("xPos parameters that cannot be are refused") {
 }
 
 TEST_CASE("a pool builds the same table") {
-  rope::ThreadPool pool(3);
-  std::int64_t calls = 0;
-  const auto counting = [&](std::int64_t count, rope::TaskRef body) {
-    ++calls;
-    pool(count, body);
-  };
+  rope_test::CountingExecutor pool(3);
   const rope::Frequencies frequencies(rope_test::plain_frequencies(32, 10000), {1, 2, 8}, 1.5);
   for (const std::int64_t rows : {0, 1, 64, 4095}) {
     const rope::XposTable<double> alone(frequencies, rows, {.side = key, .center = 100});
     const rope::XposTable<double> together(frequencies, rows,
-                                           {.side = key, .center = 100, .executor = counting});
+                                           {.side = key, .center = 100, .executor = pool});
     REQUIRE(together.rows() == rows);
     bool same = true;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -177,5 +172,5 @@ TEST_CASE("a pool builds the same table") {
     }
     CHECK(same);
   }
-  CHECK(calls >= 2);  // for the plain rows and for their scales
+  CHECK(pool.calls >= 2);  // for the plain rows and for their scales
 }
