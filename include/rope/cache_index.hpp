@@ -23,8 +23,12 @@ struct CacheRange {
   required<Extent> end;
 };
 
+inline namespace ROPE_DETAIL_UNIT {  // unoptimised code reads constants from memory
+
 /// As the end of a CacheRange: behind everything.
 inline constexpr std::int64_t no_end = (std::numeric_limits<std::int64_t>::max)();
+
+}  // namespace ROPE_DETAIL_UNIT
 
 /// Where CacheIndex::append() put tokens: token i is at position first_position + i, in slots[i].
 struct Placement {
