@@ -94,7 +94,7 @@ struct Heads {
   std::int64_t count;
   PairGeometry in_pairs;
   PairGeometry out_pairs;
-  std::int64_t prefetched_bytes;          // of each head, where it is read
+  std::int64_t prefetched_bytes = 0;      // of each head, where it is read
   std::int64_t prefetched_bytes_out = 0;  // and where it is written
   bool prefetches_far = false;
 };
@@ -126,6 +126,19 @@ template <class In, class Out>
     prefetch(heads.out, heads.prefetched_bytes_out, prefetch_both_distance);
   } else if (heads.prefetched_bytes > 0) {
     prefetch(heads.in, heads.prefetched_bytes);
+  }
+}
+
+/// The same for as many bytes of each half of a row, where rows lie one behind another.
+template <class C>
+[[gnu::always_inline]] inline void prefetch_row(const TableRow<C>& row, std::int64_t bytes,
+                                                bool far = false) noexcept {
+  if (far) {
+    prefetch_for_stream(row.cos, bytes);
+    prefetch_for_stream(row.sin, bytes);
+  } else {
+    prefetch(row.cos, bytes);
+    prefetch(row.sin, bytes);
   }
 }
 
@@ -185,22 +198,21 @@ bool is_streamed_in_lines(const RotateWork<In, Out, X>& work) noexcept {
          2 * work.table->pairs() == out.extent[3] && work.table->heads() == 1;
 }
 
-/// How many bytes of each head are worth asking for ahead of time.
+/// Whether it pays to ask for heads ahead of time: in place for what is read, out of place also for
+/// what is written.
 template <class In, class Out, Table X>
-std::int64_t bytes_to_prefetch(const RotateWork<In, Out, X>& work, bool streamed) noexcept {
-  const bool pays =
-      streamed || (work.in_place && bytes_of_result(work) >= prefetch_from_bytes &&
-                   work.in_layout.stride[3] == 1 && work.table->pairs() <= chunk_pairs);
-  return pays ? 2 * work.table->pairs() * std::int64_t{sizeof(In)} : 0;
+bool asks_ahead(const RotateWork<In, Out, X>& work) noexcept {
+  const std::int64_t from_bytes = work.in_place ? prefetch_from_bytes : prefetch_both_from_bytes;
+  return bytes_of_result(work) >= from_bytes && has_features_side_by_side(work) &&
+         work.table->pairs() <= chunk_pairs;
 }
-
-/// How many bytes of each head are worth asking for ahead of time both where they are read and
-/// where they are written, as bytes of T.
-template <class T, class In, class Out, Table X>
-std::int64_t bytes_to_prefetch_both(const RotateWork<In, Out, X>& work) noexcept {
-  const bool pays = !work.in_place && bytes_of_result(work) >= prefetch_both_from_bytes &&
-                    has_features_side_by_side(work) && work.table->pairs() <= chunk_pairs;
-  return pays ? 2 * work.table->pairs() * std::int64_t{sizeof(T)} : 0;
+template <class In, class Out, Table X>
+void set_prefetched_bytes(const RotateWork<In, Out, X>& work, Heads<In, Out>& heads) noexcept {
+  if (asks_ahead(work)) {
+    const std::int64_t dims = 2 * work.table->pairs();
+    heads.prefetched_bytes = dims * std::int64_t{sizeof(In)};
+    heads.prefetched_bytes_out = work.in_place ? 0 : dims * std::int64_t{sizeof(Out)};
+  }
 }
 
 /// The library's own type of an element's format: kernels are compiled for these only.
